@@ -1,0 +1,316 @@
+"""The event log's vocabulary: every kind of event as a closed, typed value.
+
+An event's body is JSON with its kind under "kind". Stored events are read leniently: fields a newer version
+added are ignored, a kind nobody here knows becomes `Unknown` and keeps its bytes. What a session *is* at any
+moment is a fold over these values (store.folds); nothing else holds state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Union
+
+import msgspec
+
+BODY_VERSION = 1
+"""Stored with every row; raised when a kind changes meaning (fields may be added without raising it)."""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens of one model call, from the provider's final cumulative frame (or `estimated` locally)."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    estimated: bool = False
+
+
+class BlobRef(msgspec.Struct, frozen=True):
+    """A body kept outside the row: SHA-256 hex digest, bytes, media type, and a name for people."""
+
+    digest: str
+    size: int
+    media_type: str = "application/octet-stream"
+    name: str = ""
+
+
+class Body(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
+    """Base of all event bodies."""
+
+
+class SessionStarted(Body, frozen=True, tag="session-started"):
+    """First event of a conversation. `origin`: tui, headless, discord, child. `parent`/`parent_seq`: of a fork or child."""
+
+    root: str
+    origin: str
+    mode: str
+    model: str
+    branch: str
+    trunk: str = ""
+    base: str = ""
+    parent: str = ""
+    parent_seq: int = 0
+    relation: Literal["", "fork", "child"] = ""
+
+
+class User(Body, frozen=True, tag="user"):
+    """What a person said, verbatim. `author` is set when a conversation has several people."""
+
+    text: str
+    attachments: list[BlobRef] = []
+    author: str = ""
+    with_changes: bool = False
+
+
+class Assistant(Body, frozen=True, tag="assistant"):
+    """A model's reply: the provider's content blocks verbatim. `partial` when it was cut; `end` as protocol.models.End."""
+
+    blocks: list[dict[str, Any]]
+    model: str = ""
+    end: str = "stop"
+    partial: bool = False
+    detail: str = ""
+    usage: Usage = Usage()
+    turn: str = ""
+
+
+class ToolInvocation(Body, frozen=True, tag="tool-invocation"):
+    """A call is about to run. `call` is the model's call id (`origin` model) or the kernel's (`origin` agent).
+
+    `op` is what the host runs: `files.read-file`, `terminal.run`, `tool:<name>`, ...
+    """
+
+    call: str
+    name: str
+    args: dict[str, Any]
+    op: str
+    mutating: bool
+    turn: str = ""
+    origin: Literal["model", "agent"] = "model"
+
+
+class ToolResult(Body, frozen=True, tag="tool-result"):
+    """How a call ended; exactly one for each invocation.
+
+    `content` is text for the model, bounded; the whole is at `spill` when cut. `data` holds fields for machines
+    (exit code, counts). `outcome`: ok, error, refused, interrupted (outcome unknown), cancelled (did not run).
+    """
+
+    call: str
+    outcome: Literal["ok", "error", "refused", "interrupted", "cancelled"]
+    content: str
+    data: dict[str, Any] = {}
+    truncated: bool = False
+    spill: str = ""
+    duration_ms: int = 0
+    turn: str = ""
+
+
+class Nudge(Body, frozen=True, tag="nudge"):
+    """Words that reach a running turn: a person's (`source` user) or the system's (`source` system)."""
+
+    text: str
+    source: Literal["user", "system"] = "user"
+    turn: str = ""
+
+
+class SystemNote(Body, frozen=True, tag="system-note"):
+    """A remark for the model and the reader; `about` is a short tag such as limit, walls, restart."""
+
+    text: str
+    about: str = ""
+
+
+class Modification(Body, frozen=True, tag="modification"):
+    """A guest or skill changed: `target` (aspect name), revision digests, and the gate's verdict."""
+
+    target: str
+    revision: str
+    previous: str = ""
+    verdict: str = ""
+    by: str = ""
+    summary: str = ""
+
+
+class Incident(Body, frozen=True, tag="incident"):
+    """Something went wrong that a person should know: a stable `code`, a sentence, and fields."""
+
+    code: str
+    message: str
+    data: dict[str, Any] = {}
+
+
+class TurnStarted(Body, frozen=True, tag="turn-started"):
+    """A turn begins. `attempt` counts automatic resumes of the same turn (0 = first)."""
+
+    turn: str
+    mode: str
+    model: str
+    attempt: int = 0
+
+
+class TurnFinished(Body, frozen=True, tag="turn-finished"):
+    """A turn ended; exactly one for each turn.
+
+    `stopped_by`: stop, asked, limit, cancelled, repeated-failure, model-error, error, restarted. `detail` is a sentence.
+    """
+
+    turn: str
+    stopped_by: str
+    detail: str = ""
+    iterations: int = 0
+    tool_calls: int = 0
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
+class Compaction(Body, frozen=True, tag="compaction"):
+    """Which spans [first, last] (inclusive sequence numbers) a summary stands for. The log itself is never edited."""
+
+    spans: list[tuple[int, int]]
+    summary: str
+    replaced: int = 0
+    tokens_before: int = 0
+
+
+class BranchOp(Body, frozen=True, tag="branch-op"):
+    """Something happened to the conversation's branch: `op` materialised, commit, update, merge, reset, ..."""
+
+    op: str
+    ok: bool
+    before: str = ""
+    after: str = ""
+    detail: str = ""
+    turn: str = ""
+    data: dict[str, Any] = {}
+
+
+class SettingChanged(Body, frozen=True, tag="setting-changed"):
+    """A setting of this conversation: mode, model, title, archived. `by`: user or kernel."""
+
+    name: str
+    value: str
+    by: str = "user"
+
+
+class StateChanged(Body, frozen=True, tag="state-changed"):
+    """A named piece of the conversation's state: `scope` plan, todos, notes, groups, kv:<guest>; `value` is JSON text, "" removes."""
+
+    scope: str
+    key: str
+    value: str
+
+
+class Approval(Body, frozen=True, tag="approval"):
+    """A request for consent (`decision` "") or its answer (allow-once, allow-session, allow-rule, deny)."""
+
+    id: str
+    capability: str
+    what: str
+    decision: str = ""
+    by: str = ""
+
+
+class Question(Body, frozen=True, tag="question"):
+    """The agent asks the person; `questions` as the ask_user tool describes them."""
+
+    id: str
+    questions: list[dict[str, Any]]
+    intro: str = ""
+
+
+class Answer(Body, frozen=True, tag="answer"):
+    """The person's answers to a question."""
+
+    id: str
+    answers: list[dict[str, Any]]
+
+
+class ChildStarted(Body, frozen=True, tag="child-started"):
+    """A sub-agent was spawned from this conversation."""
+
+    child: str
+    label: str
+    task: str
+    profile: str = ""
+
+
+class ChildSettled(Body, frozen=True, tag="child-settled"):
+    """A sub-agent ended: `state` done, failed, cancelled; its last answer, size-capped."""
+
+    child: str
+    state: str
+    result: str
+    detail: str = ""
+
+
+class Rewind(Body, frozen=True, tag="rewind"):
+    """The conversation goes on from `to_seq` (inclusive); later events are no longer projected. `tree` restores files too."""
+
+    to_seq: int
+    tree: str = ""
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """An event of a kind this version does not know: kept and passed on, never dropped."""
+
+    kind: str
+    raw: bytes
+
+
+EventBody = Union[  # noqa: UP007 - msgspec wants a runtime Union it can build a decoder from
+    SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
+    TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
+    ChildStarted, ChildSettled, Rewind,
+]
+KINDS: dict[str, type[Body]] = {
+    str(cls.__struct_config__.tag): cls
+    for cls in (
+        SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
+        TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
+        ChildStarted, ChildSettled, Rewind,
+    )
+}
+GUEST_MAY_APPEND = frozenset({"assistant", "system-note", "compaction", "state-changed"})
+"""Kinds a guest may write through `session.append`; all others are the host's."""
+
+_decoder: msgspec.json.Decoder[EventBody] = msgspec.json.Decoder(EventBody)
+_encoder = msgspec.json.Encoder()
+
+
+def kind_of(body: Body | Unknown) -> str:
+    """The event's kind as it stands in the log."""
+    return body.kind if isinstance(body, Unknown) else str(type(body).__struct_config__.tag)
+
+
+def encode_body(body: Body | Unknown) -> bytes:
+    """JSON bytes of a body. Raises msgspec's encode errors on what JSON cannot hold (scrub first, see store.scrub)."""
+    return body.raw if isinstance(body, Unknown) else _encoder.encode(body)
+
+
+def decode_body(kind: str, raw: bytes) -> EventBody | Unknown:
+    """The typed body; `Unknown` when the kind is not in `KINDS`.
+
+    Raises msgspec.ValidationError when a known kind's fields do not fit: that is damage, not novelty.
+    """
+    if kind not in KINDS:
+        return Unknown(kind, raw)
+    return _decoder.decode(raw)
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One stored event. `seq` counts from 1 in its session; `ts_ms` is for display only; `hash` is the chain's hex."""
+
+    session: str
+    seq: int
+    event_id: str
+    ts_ms: int
+    kind: str
+    v: int
+    raw: bytes
+    hash: str = ""
+
+    @property
+    def body(self) -> EventBody | Unknown:
+        """The typed body, decoded at each access."""
+        return decode_body(self.kind, self.raw)
