@@ -1,0 +1,125 @@
+"""The one door to the gateway, for screens, headless runs, bridges and tests.
+
+`GatewayClient` speaks protocol.client over any peer: an in-memory pair when the gateway lives in this process, the
+control socket when another process holds the root.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.wire import Ask, Tell
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Peer(Protocol):
+        """What a client needs of a channel."""
+
+        async def call(self, ask: Ask[R], *, timeout: float | None = 60.0) -> R: ...
+
+R = TypeVar("R")
+Listener = Callable[[Tell], None]
+
+
+class GatewayClient:
+    """Typed calls to a gateway. Every method may raise errors of the tree (RemoteError, PeerGone, DeadlineExceeded)."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every Tell from the gateway, on the event loop; returns how to stop."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def heard(self, tell: Tell) -> None:
+        """The channel delivers here."""
+        for listener in list(self._listeners):
+            listener(tell)
+
+    async def status(self) -> c.Status:
+        return await self._peer.call(c.GetStatus())
+
+    async def conversations(self) -> list[c.Conversation]:
+        return await self._peer.call(c.ListConversations())
+
+    async def conversation(self, id_or_prefix: str) -> c.Conversation:
+        return await self._peer.call(c.GetConversation(id=id_or_prefix))
+
+    async def create(self, *, origin: str, mode: str = "", model: str = "") -> c.Conversation:
+        """A new conversation; `origin` is tui or headless."""
+        return await self._peer.call(c.CreateConversation(origin="tui" if origin == "tui" else "headless",
+                                                          mode=mode, model=model))
+
+    async def submit(self, session: str, text: str, *, event_id: str = "", with_changes: bool = False) -> c.Submitted:
+        """Say something; returns once it is durable. The first message also makes the branch and worktree."""
+        ask = c.Submit(session=session, text=text, event_id=event_id or new_event_id(), with_changes=with_changes)
+        return await self._peer.call(ask, timeout=None)
+
+    async def stop(self, session: str) -> bool:
+        return await self._peer.call(c.Stop(session=session))
+
+    async def resume(self, session: str) -> bool:
+        return await self._peer.call(c.Resume(session=session))
+
+    async def wait_idle(self, session: str) -> None:
+        await self._peer.call(c.WaitIdle(session=session), timeout=None)
+
+    async def read(self, session: str, after: int = 0, limit: int = 500) -> c.EventPage:
+        return await self._peer.call(c.ReadEvents(session=session, after=after, limit=limit))
+
+    async def render(self, session: str, after: int, upto: int) -> list[RenderedEvent]:
+        return await self._peer.call(c.RenderEvents(session=session, after=after, upto=upto))
+
+    async def search(self, query: str, limit: int = 50) -> list[c.SearchHit]:
+        return await self._peer.call(c.Search(query=query, limit=limit))
+
+    async def diff(self, session: str) -> c.DiffText:
+        return await self._peer.call(c.GetDiff(session=session))
+
+    async def set(self, session: str, name: str, value: str) -> None:
+        await self._peer.call(c.ChangeSetting(session=session, name=name, value=value))
+
+    async def delete(self, session: str) -> None:
+        await self._peer.call(c.DeleteConversation(session=session))
+
+    async def subscribe(self, session: str = "") -> None:
+        await self._peer.call(c.Subscribe(session=session))
+
+    async def consent(self, allow: bool) -> None:
+        await self._peer.call(c.Consent(allow=allow))
+
+    async def shutdown(self) -> None:
+        await self._peer.call(c.Shutdown(), timeout=10.0)
+
+    async def events(self, session: str, after: int = 0) -> AsyncIterator[c.EventStored]:
+        """Every event of `session` after `after`, in order, without gaps, for ever: the log first, then live.
+
+        Gaps in what the gateway tells are filled from the log, so a slow reader loses nothing.
+        """
+        ring = asyncio.Event()
+
+        def note(tell: Tell) -> None:
+            if isinstance(tell, c.EventStored) and tell.event.session == session:
+                ring.set()
+
+        unlisten = self.listen(note)
+        try:
+            await self.subscribe(session)
+            while True:
+                ring.clear()
+                page = await self.read(session, after)
+                for event in page.events:
+                    after = event.seq
+                    yield c.EventStored(event=event)
+                if not page.events:
+                    await ring.wait()
+        finally:
+            unlisten()

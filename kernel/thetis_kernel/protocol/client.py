@@ -1,0 +1,267 @@
+"""What a client (screen, headless run, test, bridge) may ask the gateway, and what the gateway tells it.
+
+One door for all of them: over an in-memory pair in one process, or the control socket. Deltas may drop; events never
+do: a client that sees a gap in `EventStored.event.seq` reads on from the log with `ReadEvents`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.models import ModelInfo
+from thetis_kernel.protocol.wire import Ask, Tell
+
+State = Literal["idle", "running", "interrupted", "damaged", "parked"]
+"""interrupted: a turn was cut and can be resumed; parked: its worker died too often; damaged: its chain is broken."""
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """One line of the list. `branch` is set from the first message on; `worktree` once it exists on disk."""
+
+    id: str
+    title: str
+    mode: str
+    model: str
+    state: State
+    branch: str
+    worktree: str
+    created_ms: int
+    updated_ms: int
+    last_seq: int
+    preview: str = ""
+    archived: bool = False
+    turns: int = 0
+
+
+class ModeInfo(msgspec.Struct, frozen=True):
+    """A mode a person can choose; in a read-only one nothing can be changed by any route."""
+
+    id: str
+    label: str
+    read_only: bool
+    description: str = ""
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What the gateway is working with. `walls`: bubblewrap, landlock, none; `walls_hint`: the install line when none.
+
+    `consent`: whether unwalled commands were allowed for this root: "", allow, deny. `notices`: sentences to show once.
+    """
+
+    version: str
+    root: str
+    root_kind: str
+    trunk: str
+    walls: str
+    walls_sentence: str
+    walls_hint: str
+    consent: str
+    models: list[ModelInfo]
+    modes: list[ModeInfo]
+    default_model: str
+    default_mode: str
+    notices: list[str]
+    uncommitted: int = -1
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """Where the words went: a new turn, or a nudge into the running one. `seq` is durable."""
+
+    seq: int
+    how: Literal["turn", "nudge"]
+    turn: str
+
+
+class EventPage(msgspec.Struct, frozen=True):
+    """Events after the asked seq; `last_seq` is the log's end when the page was read."""
+
+    events: list[Event]
+    last_seq: int
+
+
+class SearchHit(msgspec.Struct, frozen=True):
+    """A place where the searched words stand."""
+
+    session: str
+    seq: int
+    kind: str
+    snippet: str
+
+
+class DiffText(msgspec.Struct, frozen=True):
+    """The conversation's branch against its base: unified patch (bounded, `truncated`), and (path, added, removed)."""
+
+    patch: str
+    files: list[tuple[str, int, int]]
+    truncated: bool = False
+
+
+class GetStatus(Ask[Status], frozen=True, tag="client.status"):
+    """The gateway's surroundings; cheap."""
+
+
+class ListConversations(Ask[list[Conversation]], frozen=True, tag="client.list"):
+    """All conversations of the root, newest first."""
+
+
+class GetConversation(Ask[Conversation], frozen=True, tag="client.conversation"):
+    """One conversation by id or an unambiguous prefix of at least 4 characters."""
+
+    id: str
+
+
+class CreateConversation(Ask[Conversation], frozen=True, tag="client.create"):
+    """A new conversation; nothing touches the repository before its first message. "" = the defaults."""
+
+    origin: Literal["tui", "headless"]
+    mode: str = ""
+    model: str = ""
+
+
+class Submit(Ask[Submitted], frozen=True, tag="client.submit"):
+    """A person's words. Answered when they are durable. The same `event_id` twice is one message.
+
+    `with_changes`: copy the root's uncommitted changes into the new branch (first message only).
+    """
+
+    session: str
+    text: str
+    event_id: str
+    with_changes: bool = False
+
+
+class Stop(Ask[bool], frozen=True, tag="client.stop"):
+    """Stop the running turn; True when there was one. Outranks everything else."""
+
+    session: str
+
+
+class Resume(Ask[bool], frozen=True, tag="client.resume"):
+    """Go on with an interrupted turn; False when there is nothing to resume."""
+
+    session: str
+
+
+class WaitIdle(Ask[None], frozen=True, tag="client.wait-idle"):
+    """Answered when the conversation has no running turn."""
+
+    session: str
+
+
+class ReadEvents(Ask[EventPage], frozen=True, tag="client.read"):
+    """Events with seq > `after`, at most `limit` and about 1 MiB."""
+
+    session: str
+    after: int = 0
+    limit: int = 500
+
+
+class RenderEvents(Ask[list[RenderedEvent]], frozen=True, tag="client.render"):
+    """The blocks of the events (`after`, `upto`], through the conversation's renderer or the plain one."""
+
+    session: str
+    after: int
+    upto: int
+
+
+class Search(Ask[list[SearchHit]], frozen=True, tag="client.search"):
+    """Full-text search over all conversations of the root."""
+
+    query: str
+    limit: int = 50
+
+
+class GetDiff(Ask[DiffText], frozen=True, tag="client.diff"):
+    """What the conversation has changed."""
+
+    session: str
+
+
+class ChangeSetting(Ask[None], frozen=True, tag="client.set"):
+    """Change `mode`, `model`, `title` or `archived` (value "true"/"false")."""
+
+    session: str
+    name: str
+    value: str
+
+
+class DeleteConversation(Ask[None], frozen=True, tag="client.delete"):
+    """Remove a conversation's log (a tombstone stays). Its branch is kept."""
+
+    session: str
+
+
+class Subscribe(Ask[None], frozen=True, tag="client.subscribe"):
+    """From now on tell this client what happens in `session` ("" = every conversation)."""
+
+    session: str = ""
+
+
+class Consent(Ask[None], frozen=True, tag="client.consent"):
+    """A person's answer, for this root, to running commands without walls."""
+
+    allow: bool
+
+
+class Shutdown(Ask[None], frozen=True, tag="client.shutdown"):
+    """Stop all turns and the gateway. Only for clients in the gateway's own process and for the daemon's owner."""
+
+
+class EventStored(Tell, frozen=True, tag="client.event"):
+    """A durable event."""
+
+    event: Event
+
+
+class Delta(Tell, frozen=True, tag="client.delta"):
+    """Something that streams by: `kind` text, thinking, tool-call, output (of a running command), waiting. May drop.
+
+    `call` is the tool call it belongs to, when it does; `stream` tells one model reply from the next.
+    """
+
+    session: str
+    kind: str
+    text: str
+    call: str = ""
+    stream: str = ""
+
+
+class StateChanged(Tell, frozen=True, tag="client.state"):
+    """A conversation's line in the list changed."""
+
+    conversation: Conversation
+
+
+class Progress(Tell, frozen=True, tag="client.progress"):
+    """Long work with a known size: `what` is a sentence, `total` 0 when unknown. `done == total` ends it."""
+
+    what: str
+    done: int
+    total: int
+    session: str = ""
+
+
+class Notice(Tell, frozen=True, tag="client.notice"):
+    """A sentence for the person. `level`: info, warn, error. `hint` says what to do."""
+
+    level: str
+    message: str
+    hint: str = ""
+    session: str = ""
+
+
+class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
+    """A command wants to run and this root has no walls and no answer yet: ask the person once, answer with `Consent`."""
+
+    hint: str
+
+
+CLIENT_ASKS = (
+    GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
+    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Subscribe, Consent, Shutdown,
+)
+CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)
