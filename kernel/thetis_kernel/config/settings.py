@@ -1,0 +1,71 @@
+"""Every setting, typed, with its default. The tables of `thetis.toml` are the structs here, the keys their fields.
+
+`USER_ONLY` names what a root's own files may not say unless the person trusts them: whatever loosens a boundary, spends
+money, sends data elsewhere or runs something.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Minutes = Annotated[float, Meta(gt=0, le=1440)]
+
+
+class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[agent]: how a turn is started and when it ends by itself."""
+
+    default_mode: str = "agent"
+    max_iterations: Count = 60
+    max_tokens: Count = 2_000_000
+    max_minutes: Minutes = 60.0
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[model]: which model new conversations use; "" is the first one available."""
+
+    default: str = ""
+
+
+class Walls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[walls]: how commands are confined. `unwalled` allows running them without walls where there are none."""
+
+    unwalled: bool = False
+    network: bool = False
+    readable: list[str] = []
+    command_timeout_ms: Annotated[int, Meta(ge=100, le=600_000)] = 120_000
+
+
+class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[worker]: how long an idle conversation keeps its process."""
+
+    idle_minutes: Minutes = 15.0
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All settings. `tools` holds one table a tool guest, handed to that tool alone."""
+
+    agent: Agent = Agent()
+    model: Model = Model()
+    walls: Walls = Walls()
+    worker: Worker = Worker()
+    tools: dict[str, dict[str, Any]] = {}
+
+
+USER_ONLY = frozenset({
+    "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "walls.unwalled", "walls.network", "walls.readable",
+    "tools",
+})
+"""Dotted keys (or whole tables) that only the person's own files and environment may set."""
+
+ENVIRONMENT = {
+    "THETIS_MODE": "agent.default_mode",
+    "THETIS_MODEL": "model.default",
+    "THETIS_MAX_ITERATIONS": "agent.max_iterations",
+    "THETIS_UNWALLED": "walls.unwalled",
+    "THETIS_IDLE_MINUTES": "worker.idle_minutes",
+}
+"""Environment variables that win over every file."""

@@ -1,0 +1,111 @@
+"""Where things are: shipped data, the person's directories, and the state of one root.
+
+Nothing here creates anything except `RootPaths.make`. Sources: the XDG base directories; THETIS_STATE, THETIS_RUNTIMES and
+THETIS_CONFIG override (tests and packagers).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+import thetis_kernel
+
+
+@cache
+def builtin_root() -> Path:
+    """The directory holding `wit/`, `guest/`, `aspects/`, `tools/` and `skills/`: in a wheel beside the package, in a
+    checkout its top."""
+    package = Path(thetis_kernel.__file__).resolve().parent
+    shipped = package / "builtin"
+    return shipped if shipped.is_dir() else package.parent.parent
+
+
+def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
+    value = environ.get(variable, "")
+    if value and Path(value).is_absolute():  # the XDG specification: relative values are ignored
+        return Path(value)
+    return Path(environ.get("HOME") or Path.home()) / fallback
+
+
+def state_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """Directory of everything Thetis must not lose."""
+    override = environ.get("THETIS_STATE", "")
+    return Path(override) if override else _xdg(environ, "XDG_STATE_HOME", ".local/state") / "thetis"
+
+
+def cache_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """Directory of what can be made again."""
+    return _xdg(environ, "XDG_CACHE_HOME", ".cache") / "thetis"
+
+
+def runtimes_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Directory of the built guest runtimes."""
+    override = environ.get("THETIS_RUNTIMES", "")
+    return Path(override) if override else cache_home(environ) / "runtimes"
+
+
+def user_config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The person's own settings file (it need not exist)."""
+    override = environ.get("THETIS_CONFIG", "")
+    return Path(override) if override else _xdg(environ, "XDG_CONFIG_HOME", ".config") / "thetis" / "config.toml"
+
+
+class RootPaths(msgspec.Struct, frozen=True):
+    """The state of one root. Two roots never share a directory: it is keyed by a hash of the real path."""
+
+    root: Path
+    base: Path
+
+    @property
+    def data(self) -> Path:
+        """The database, its lock and blobs."""
+        return self.base / "data"
+
+    @property
+    def artifacts(self) -> Path:
+        """Bundles of guests with their verdicts."""
+        return self.base / "artifacts"
+
+    @property
+    def worktrees(self) -> Path:
+        """One checkout a conversation."""
+        return self.base / "worktrees"
+
+    @property
+    def workspace(self) -> Path:
+        """The one directory that outlives a conversation."""
+        return self.base / "workspace"
+
+    @property
+    def spill(self) -> Path:
+        """Whole outputs that were too long for the log, a directory a conversation."""
+        return self.base / "spill"
+
+    @property
+    def socket(self) -> Path:
+        """The control socket. AF_UNIX paths end at 107 bytes, so it lives in the runtime directory under a short name."""
+        runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+        digest = self.base.name.rsplit("-", 1)[-1]
+        where = Path(runtime) if runtime and Path(runtime).is_dir() else Path(f"/tmp/thetis-{os.getuid()}")
+        return where / "thetis" / f"{digest}.sock"
+
+    def make(self) -> None:
+        """Create the directories, private to the person (0700)."""
+        self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for directory in (self.data, self.artifacts, self.worktrees, self.workspace, self.spill):
+            directory.mkdir(exist_ok=True, mode=0o700)
+
+
+def root_paths(root: Path, environ: Mapping[str, str] = os.environ) -> RootPaths:
+    """The state paths of `root` (made real first, so that symlinked ways to it meet)."""
+    real = root.resolve()
+    digest = hashlib.sha256(os.fsencode(real)).hexdigest()[:12]
+    name = re.sub(r"[^a-z0-9]+", "-", real.name.lower()).strip("-")[:32] or "root"
+    return RootPaths(root=real, base=state_home(environ).absolute() / "roots" / f"{name}-{digest}")
