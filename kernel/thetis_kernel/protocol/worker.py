@@ -1,0 +1,122 @@
+"""What gateway and worker ask of each other. A worker serves one conversation: which one, the gateway knows from the channel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.wire import Ask, Tell
+
+WORKER_MAY_APPEND = frozenset(
+    {"assistant", "tool-invocation", "tool-result", "system-note", "compaction", "state-changed", "incident"})
+"""Kinds a worker may write. A person's words and the turn's own events are the gateway's alone."""
+
+
+class GuestBundle(msgspec.Struct, frozen=True):
+    """A guest as it will be called: aspect name, artifact key, bundle (base64), describe()'s JSON, its config block's JSON."""
+
+    aspect: str
+    key: str
+    bundle: str
+    describes: str = "{}"
+    config: str = "{}"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a turn works and what confines it. Paths are absolute; `git_dirs` are shown read-only inside the walls."""
+
+    worktree: str
+    workspace: str
+    spill: str
+    git_dirs: list[str]
+    readable: list[str] = []
+    read_only: bool = True
+    network: bool = False
+    unwalled: bool = False
+    command_timeout_ms: int = 120_000
+
+
+class TurnOutcome(msgspec.Struct, frozen=True):
+    """How the agent's `handle-turn` ended. `failure` is the kind of GuestError, or "" when it returned."""
+
+    stopped_by: str
+    detail: str = ""
+    iterations: int = 0
+    failure: str = ""
+    traceback: str = ""
+    stuck: bool = False
+
+
+class RunTurn(Ask[TurnOutcome], frozen=True, tag="worker.run-turn"):
+    """Run one turn. `turn_json` is the JSON object for handle-turn, which the worker completes with what lies in the checkout."""
+
+    turn: str
+    turn_json: bytes
+    agent: GuestBundle
+    tools: list[GuestBundle]
+    place: Place
+
+
+class CancelTurn(Tell, frozen=True, tag="worker.cancel"):
+    """Stop the turn: effects at once, the guest at its next import, by force after a grace."""
+
+    turn: str
+
+
+class Deliver(Tell, frozen=True, tag="worker.deliver"):
+    """A nudge reached the running turn."""
+
+    turn: str
+    seq: int
+    text: str
+
+
+class ReadLog(Ask[list[Event]], frozen=True, tag="log.read"):
+    """Projected events of the worker's conversation after `after`, about `max_bytes` at most."""
+
+    after: int
+    max_bytes: int
+
+
+class AppendEvent(Ask[int], frozen=True, tag="log.append"):
+    """Append one event of a kind in WORKER_MAY_APPEND; `body` is its JSON. Answers its seq once it is durable."""
+
+    event_id: str
+    kind: str
+    body: bytes
+
+
+class ReadState(Ask[dict[str, Any]], frozen=True, tag="log.state"):
+    """The fold's values of one scope (notes, kv:<guest>): key -> {"value", "ts_ms", "seq"}."""
+
+    scope: str
+
+
+class CompleteModel(Ask[bytes], frozen=True, tag="llm.complete"):
+    """Run a completion for the turn; `request` as the contract's llm.complete. Answers its JSON.
+
+    With `record` the gateway appends the assistant event before it answers.
+    """
+
+    turn: str
+    request: bytes
+    record: bool
+
+
+class ConsentUnwalled(Ask[bool], frozen=True, tag="walls.consent"):
+    """No walls here: may commands run without them? Waits for the person when there is one to ask."""
+
+
+class Output(Tell, frozen=True, tag="worker.output"):
+    """Live output of a running command."""
+
+    call: str
+    text: str
+
+
+TO_WORKER_ASKS = (RunTurn,)
+TO_WORKER_TELLS = (CancelTurn, Deliver)
+FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled)
+FROM_WORKER_TELLS = (Output,)

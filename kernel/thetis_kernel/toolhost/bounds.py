@@ -1,0 +1,32 @@
+"""Keeping results within what a log row and a model's window can hold: head, tail, and the whole in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MAX_CONTENT = 48 * 1024
+"""Bytes of a result's text in the log."""
+HEAD_SHARE = 0.75
+
+
+def cut(text: str, limit: int = MAX_CONTENT) -> tuple[str, bool]:
+    """(text of at most about `limit` bytes: three quarters head, the rest tail, a line between; whether it was cut).
+
+    Cuts never split a character.
+    """
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return text, False
+    head = data[: int(limit * HEAD_SHARE)].decode("utf-8", "ignore")
+    tail = data[len(data) - (limit - int(limit * HEAD_SHARE)):].decode("utf-8", "ignore")
+    left_out = len(data) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[... {left_out} bytes left out ...]\n{tail}", True
+
+
+def spill(text: str, file: Path) -> str:
+    """Keep the whole text in `file` (private to the person); its path."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file.open("w", encoding="utf-8", errors="replace") as out:
+        file.chmod(0o600)
+        out.write(text)
+    return str(file)

@@ -1,0 +1,63 @@
+"""What one turn's operations work on. Made by the worker, read by everything in toolhost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from thetis_kernel.protocol.events import Body
+from thetis_kernel.protocol.worker import GuestBundle, Place
+from thetis_kernel.toolhost.tree import Tree
+
+
+class Journal(Protocol):
+    """The conversation's log as the worker may write it."""
+
+    def append(self, body: Body) -> int:
+        """Append and return the seq once it is durable."""
+        ...
+
+    def state(self, scope: str) -> dict[str, Any]:
+        """The fold's values of one scope: key -> {"value", "ts_ms", "seq"}."""
+        ...
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """A command for the walls: text, directory relative to the checkout, milliseconds, where the whole output may go."""
+
+    text: str
+    cwd: Path
+    timeout_ms: int
+    spill: Path
+
+
+class Commands(Protocol):
+    """Runs commands inside the walls."""
+
+    def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
+        """The JSON of terminal.run; raises WallError when it cannot be confined."""
+        ...
+
+
+@dataclass
+class TurnContext:
+    """One turn: its place, its log, its way to be stopped, and the tool guests it may call."""
+
+    turn: str
+    place: Place
+    journal: Journal
+    commands: Commands
+    output: Callable[[str, str], None]
+    """(call id, text): live output for the screen."""
+    guests: dict[str, GuestBundle] = field(default_factory=dict)
+    """Tool guests by name."""
+    call_guest: Callable[[str, str, dict[str, Any]], str] | None = None
+    """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.tree = Tree(Path(self.place.worktree), Path(self.place.workspace))

@@ -1,0 +1,187 @@
+"""A reply's tool calls: logged before they run, each answered exactly once, results in call order.
+
+Neighbouring calls that change nothing run at the same time; any other runs alone, after those before it and before those
+after it. A mutating call's invocation is durable before the effect begins. A stop answers what has not run.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from thetis_kernel import crash
+from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.protocol.events import ToolInvocation, ToolResult
+from thetis_kernel.protocol.ids import new_call_id
+from thetis_kernel.toolhost import authority, bounds
+from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform
+
+MAX_CALLS = 64
+"""Of one reply; more are refused one by one, so that each still has its result."""
+MAX_PARALLEL = 8
+TOOL_PREFIX = "tool:"
+ANSWER = "answer"
+
+Outcome = Literal["ok", "error", "refused", "interrupted", "cancelled"]
+
+
+class Call(msgspec.Struct, frozen=True, rename={"op_args": "op-args"}):
+    """One call as the agent hands it over: `op` of operations.OPERATIONS, `tool:<name>`, or `answer`."""
+
+    id: str
+    name: str
+    op: str
+    args: dict[str, Any] = {}
+    op_args: dict[str, Any] = {}
+
+
+def invoke_many(context: TurnContext, calls_json: str) -> list[dict[str, Any]]:
+    """Run the calls; [{"id", "outcome", "content", "data"}] in call order. Raises BadArguments when the list does not fit."""
+    try:
+        calls = msgspec.json.decode(calls_json, type=list[Call])
+    except msgspec.MsgspecError as error:
+        raise BadArguments(f"The calls do not fit: {error}.") from error
+    if len({call.id for call in calls}) != len(calls) or any(not call.id for call in calls):
+        raise BadArguments("Each call needs an id of its own.")
+    results: dict[str, ToolResult] = {}
+    group: list[Call] = []
+    for position, call in enumerate(calls):
+        if position < MAX_CALLS and not changes(context, call):
+            group.append(call)
+            continue
+        _run_together(context, group, results)
+        group = []
+        results[call.id] = _one(context, call, position >= MAX_CALLS)
+    _run_together(context, group, results)
+    ordered = [results[call.id] for call in calls]
+    return [{"id": r.call, "outcome": r.outcome, "content": r.content, "data": r.data} for r in ordered]
+
+
+def changes(context: TurnContext, call: Call) -> bool:
+    """Whether the call may change something outside the conversation; what is not known does."""
+    if call.op == ANSWER:
+        return False
+    if call.op.startswith(TOOL_PREFIX):
+        guest = context.guests.get(call.op[len(TOOL_PREFIX):])
+        return guest is None or _manifest(guest.describes).get("mutating", True) is not False
+    operation = OPERATIONS.get(call.op)
+    return operation is None or operation.changes
+
+
+def direct(context: TurnContext, op: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """An operation the agent calls by its import, outside any call of the model.
+
+    One that changes things is logged like a call, with an id of the kernel's and origin `agent`. Raises as `perform`.
+    """
+    if not OPERATIONS[op].changes:
+        return perform(context, op, "", arguments)
+    call = new_call_id()
+    authority.permit(context.place, authority.IMPORTS[op])
+    context.journal.append(ToolInvocation(call=call, name=op, args=arguments, op=op, mutating=True, turn=context.turn,
+                                          origin="agent"))
+    crash.point("tool.intent")
+    started = time.monotonic()
+    try:
+        data = perform(context, op, call, arguments)
+    except ThetisError as error:
+        _record(context, call, "error", _told(error), {"code": error.code}, started)
+        raise
+    _record(context, call, "ok", msgspec.json.encode(data).decode(), {}, started)
+    return data
+
+
+def _run_together(context: TurnContext, group: list[Call], results: dict[str, ToolResult]) -> None:
+    if len(group) == 1:
+        results[group[0].id] = _one(context, group[0], False)
+        return
+    slots = threading.Semaphore(MAX_PARALLEL)
+
+    def work(call: Call) -> None:
+        with slots:
+            results[call.id] = _one(context, call, False)
+
+    threads = [threading.Thread(target=work, args=(call,), daemon=True, name=f"call-{call.name}") for call in group]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _one(context: TurnContext, call: Call, too_many: bool) -> ToolResult:
+    mutating = changes(context, call)
+    context.journal.append(
+        ToolInvocation(call=call.id, name=call.name, args=call.args, op=call.op, mutating=mutating, turn=context.turn))
+    if mutating:
+        crash.point("tool.intent")
+    started = time.monotonic()
+    if context.cancelled.is_set():
+        return _record(context, call.id, "cancelled", "Stopped before it ran.", {}, started)
+    if too_many:
+        return _record(context, call.id, "error", f"Not run: a reply may hold {MAX_CALLS} calls.", {}, started)
+    try:
+        outcome, content, data = _effect(context, call, mutating)
+    except Refused as error:
+        return _record(context, call.id, "refused", _told(error), {"code": error.code}, started)
+    except ThetisError as error:
+        stopped = error.code == "cancelled" or context.cancelled.is_set()
+        return _record(context, call.id, "cancelled" if stopped else "error", _told(error), {"code": error.code}, started)
+    except Exception as error:  # noqa: BLE001 - whatever a handler does, the call has its one result
+        return _record(context, call.id, "error", f"The kernel failed at this call: {type(error).__name__}.",
+                       {"code": "internal"}, started)
+    return _record(context, call.id, outcome, content, data, started)
+
+
+def _effect(context: TurnContext, call: Call, mutating: bool) -> tuple[Outcome, str, dict[str, Any]]:
+    if call.op == ANSWER:
+        return "ok" if call.op_args.get("ok") else "error", str(call.op_args.get("text", "")), {}
+    if mutating:
+        crash.point("tool.running")
+    if call.op.startswith(TOOL_PREFIX):
+        text = _call_guest(context, call, mutating)
+        if mutating:
+            crash.point("tool.effect-done")
+        return "ok", text, {}
+    data = perform(context, call.op, call.id, call.op_args)
+    if mutating:
+        crash.point("tool.effect-done")
+    failed = bool(data.get("timed_out")) or data.get("exit") not in (None, 0) or bool(data.get("signal"))
+    outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
+    facts = {key: data[key] for key in ("exit", "signal", "timed_out", "spill", "path") if data.get(key) not in (None, "")}
+    return outcome, msgspec.json.encode(data).decode(), facts
+
+
+def _call_guest(context: TurnContext, call: Call, mutating: bool) -> str:
+    name = call.op[len(TOOL_PREFIX):]
+    if name not in context.guests or context.call_guest is None:
+        raise BadArguments(f"There is no tool {name[:80]!r}.", hint="Known: " + (", ".join(sorted(context.guests)) or "none"))
+    if mutating:
+        authority.permit(context.place, "write")
+    return context.call_guest(name, call.id, call.op_args or call.args)
+
+
+def _record(context: TurnContext, call: str, outcome: Outcome, content: str, data: dict[str, Any],
+            started: float) -> ToolResult:
+    text, truncated = bounds.cut(content)
+    kept = bounds.spill(content, Path(context.place.spill) / f"{call}.txt") if truncated else str(data.get("spill", ""))
+    result = ToolResult(call=call, outcome=outcome, content=text, data=data, truncated=truncated, spill=kept,
+                        duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn)
+    context.journal.append(result)
+    crash.point("result.logged")
+    return result
+
+
+def _told(error: ThetisError) -> str:
+    return str(error)
+
+
+def _manifest(describes: str) -> dict[str, Any]:
+    try:
+        manifest = msgspec.json.decode(describes)
+    except msgspec.DecodeError:
+        return {}
+    return manifest if isinstance(manifest, dict) else {}

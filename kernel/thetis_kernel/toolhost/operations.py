@@ -1,0 +1,123 @@
+"""The table of operations: what a call names, what it needs, whether it changes things, and what runs.
+
+An operation is reached two ways, by an import of the same name or through `tooling.invoke-many`; both come here, so both
+pass `authority.permit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.toolhost import authority, commands, edits, files, notes, search
+from thetis_kernel.toolhost.context import TurnContext
+
+Arguments = dict[str, Any]
+
+
+class BadArguments(ThetisError):
+    """A call whose arguments do not fit; the message names the argument."""
+
+    code = "bad-arguments"
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """`parameters`: name -> (type, default or REQUIRED), checked before `run(context, call id, arguments)`."""
+
+    name: str
+    changes: bool
+    parameters: dict[str, tuple[type, Any]]
+    run: Callable[[TurnContext, str, Arguments], dict[str, Any]]
+
+
+REQUIRED = object()
+
+
+def _query(context: TurnContext, arguments: Arguments) -> Arguments:
+    return {key: value for key, value in arguments.items() if value is not None}
+
+
+OPERATIONS: dict[str, Operation] = {
+    op.name: op
+    for op in (
+        Operation(
+            "files.read-file",
+            False,
+            {"path": (str, REQUIRED), "offset": (int, 1), "limit": (int, 0)},
+            lambda c, _, a: files.read_file(c.tree, a["path"], a["offset"], a["limit"]),
+        ),
+        Operation(
+            "files.write-file",
+            True,
+            {"path": (str, REQUIRED), "contents": (str, REQUIRED)},
+            lambda c, _, a: files.write_file(c.tree, a["path"], a["contents"]),
+        ),
+        Operation(
+            "files.edit-file",
+            True,
+            {"path": (str, REQUIRED), "old_text": (str, REQUIRED), "new_text": (str, REQUIRED), "replace_all": (bool, False)},
+            lambda c, _, a: edits.edit_file(c.tree, a["path"], a["old_text"], a["new_text"], a["replace_all"]),
+        ),
+        Operation("files.list-dir", False, {"path": (str, ".")}, lambda c, _, a: files.list_dir(c.tree, a["path"])),
+        Operation(
+            "files.search-files",
+            False,
+            {"pattern": (str, REQUIRED), "path": (str, "."), "glob": (str, ""), "mode": (str, "content"), "max_results": (int, 0)},
+            lambda c, _, a: search.search_files(c.tree, a, c.cancelled),
+        ),
+        Operation(
+            "files.find-files",
+            False,
+            {"glob": (str, REQUIRED), "path": (str, "."), "max_results": (int, 0)},
+            lambda c, _, a: search.find_files(c.tree, a, c.cancelled),
+        ),
+        Operation(
+            "terminal.run",
+            True,
+            {"command": (str, REQUIRED), "cwd": (str, "."), "timeout_ms": (int, 0)},
+            lambda c, call, a: commands.run(c, call, a["command"], a["cwd"], a["timeout_ms"]),
+        ),
+        Operation(
+            "notes.remember",
+            False,
+            {"key": (str, REQUIRED), "content": (str, REQUIRED)},
+            lambda c, _, a: notes.remember(c.journal, a["key"], a["content"]),
+        ),
+        Operation("notes.recall", False, {"key": (str, "")}, lambda c, _, a: notes.recall(c.journal, a["key"])),
+    )
+}
+
+
+def perform(context: TurnContext, name: str, call: str, arguments: Arguments) -> dict[str, Any]:
+    """Permit and run one operation. Raises errors of the tree: Refused, BadArguments, PathError, WallError, ..."""
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        raise BadArguments(f"There is no operation {name[:80]!r}.", hint="Known: " + ", ".join(sorted(OPERATIONS)) + ".")
+    authority.permit(context.place, authority.IMPORTS[name])
+    return operation.run(context, call, _checked(operation, arguments))
+
+
+def _checked(operation: Operation, arguments: Arguments) -> Arguments:
+    """The arguments with defaults filled in; an unknown, missing or misfit one is refused by name."""
+    extra = sorted(set(arguments) - set(operation.parameters))
+    if extra:
+        raise BadArguments(f"{operation.name} has no argument {extra[0][:60]!r}.",
+                           hint="It takes: " + ", ".join(operation.parameters) + ".")
+    checked: Arguments = {}
+    for name, (kind, default) in operation.parameters.items():
+        value = arguments.get(name)
+        if value is None:
+            if default is REQUIRED:
+                raise BadArguments(f"{operation.name} needs the argument {name}.")
+            value = default
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise BadArguments(f"{operation.name}: {name} must be {_named(kind)}.")
+        checked[name] = value
+    return checked
+
+
+def _named(kind: type) -> str:
+    return {str: "a text", int: "a whole number", bool: "true or false"}[kind]

@@ -1,0 +1,92 @@
+"""The `sandbox` interface: the powers of toolhost as a tool guest sees them, permitted one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from thetis_kernel.errors import Refused
+from thetis_kernel.toolhost import authority
+from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.operations import BadArguments, perform
+
+Import = Callable[..., str | int | None]
+
+
+def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
+    """The imports "sandbox.*" of a tool guest running for `call`."""
+
+    def ok(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    def read_file(path: str, options_json: str) -> str:
+        options = _options(options_json, {"offset", "limit"})
+        data = perform(context, "files.read-file", call, {"path": path, **options})
+        return str(data["text"])
+
+    def list_files(path: str, options_json: str) -> str:
+        options = _options(options_json, {"glob", "limit"})
+        if "glob" in options:
+            query = {"glob": options["glob"], "path": path or ".", "max_results": options.get("limit", 0)}
+            found = perform(context, "files.find-files", call, query)
+            return ok([{"path": name, "kind": "file", "size": 0} for name in found["files"]])
+        listed = perform(context, "files.list-dir", call, {"path": path or "."})
+        prefix = "" if listed["path"] == "." else listed["path"] + "/"
+        entries = listed["entries"][: options.get("limit") or None]
+        return ok([{"path": prefix + e["name"], "kind": e["kind"], "size": e["size"]} for e in entries])
+
+    def search(pattern: str, options_json: str) -> str:
+        options = _options(options_json, {"path", "glob", "limit"})
+        query = {"pattern": pattern, "path": options.get("path", "."), "glob": options.get("glob", ""),
+                 "max_results": options.get("limit", 0)}
+        return ok(perform(context, "files.search-files", call, query)["matches"])
+
+    def write_file(path: str, contents: str) -> str:
+        return ok(perform(context, "files.write-file", call, {"path": path, "contents": contents}))
+
+    def execute(command: str, options_json: str) -> str:
+        options = _options(options_json, {"cwd", "timeout-ms"})
+        data = perform(context, "terminal.run", call, {"command": command, "cwd": options.get("cwd", "."),
+                                                       "timeout_ms": options.get("timeout-ms", 0)})
+        return ok({"exit": data["exit"], "output": data["output"], "truncated": data["truncated"],
+                   "timed-out": data["timed_out"]})
+
+    def http(request_json: str) -> str:
+        authority.permit(context.place, "http")
+        raise Refused("No host is allowed for this tool.", capability="http")
+
+    def available() -> str:
+        return ok({name: _allowed(context, need) for name, need in
+                   (("read", "read"), ("write", "write"), ("exec", "exec"), ("http", "http"))})
+
+    return {
+        "sandbox.available": available,
+        "sandbox.read-file": read_file,
+        "sandbox.list-files": list_files,
+        "sandbox.search": search,
+        "sandbox.write-file": write_file,
+        "sandbox.exec": execute,
+        "sandbox.http": http,
+    }
+
+
+def _allowed(context: TurnContext, capability: authority.Capability) -> bool:
+    try:
+        authority.permit(context.place, capability)
+    except Refused:
+        return False
+    return True
+
+
+def _options(text: str, known: set[str]) -> dict[str, Any]:
+    try:
+        options = json.loads(text or "{}")
+    except ValueError as error:
+        raise BadArguments(f"The options are not JSON: {error}.") from error
+    if not isinstance(options, dict):
+        raise BadArguments("The options must be a JSON object.")
+    extra = sorted(set(options) - known)
+    if extra:
+        raise BadArguments(f"There is no option {extra[0]!r}.", hint="Known: " + ", ".join(sorted(known)) + ".")
+    return options
