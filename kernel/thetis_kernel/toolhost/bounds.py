@@ -23,10 +23,9 @@ def cut(text: str, limit: int = MAX_CONTENT) -> tuple[str, bool]:
     return f"{head}\n[... {left_out} bytes left out ...]\n{tail}", True
 
 
-def spill(text: str, file: Path) -> str:
-    """Keep the whole text in `file` (private to the person); its path."""
+def spill(text: str, file: Path) -> None:
+    """Keep the whole text in `file`, private to the person."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with file.open("w", encoding="utf-8", errors="replace") as out:
         file.chmod(0o600)
         out.write(text)
-    return str(file)

@@ -60,4 +60,4 @@ class TurnContext:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.tree = Tree(Path(self.place.worktree), Path(self.place.workspace))
+        self.tree = Tree(Path(self.place.worktree), Path(self.place.workspace), Path(self.place.spill))

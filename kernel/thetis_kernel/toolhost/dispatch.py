@@ -20,6 +20,7 @@ from thetis_kernel.protocol.ids import new_call_id
 from thetis_kernel.toolhost import authority, bounds
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform
+from thetis_kernel.toolhost.tree import SPILL
 
 MAX_CALLS = 64
 """Of one reply; more are refused one by one, so that each still has its result."""
@@ -167,7 +168,10 @@ def _call_guest(context: TurnContext, call: Call, mutating: bool) -> str:
 def _record(context: TurnContext, call: str, outcome: Outcome, content: str, data: dict[str, Any],
             started: float) -> ToolResult:
     text, truncated = bounds.cut(content)
-    kept = bounds.spill(content, Path(context.place.spill) / f"{call}.txt") if truncated else str(data.get("spill", ""))
+    kept = str(data.get("spill", ""))
+    if truncated:
+        bounds.spill(content, Path(context.place.spill) / f"{call}.txt")
+        kept = f"{SPILL}/{call}.txt"
     result = ToolResult(call=call, outcome=outcome, content=text, data=data, truncated=truncated, spill=kept,
                         duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn)
     context.journal.append(result)

@@ -36,10 +36,6 @@ class Operation(msgspec.Struct, frozen=True):
 REQUIRED = object()
 
 
-def _query(context: TurnContext, arguments: Arguments) -> Arguments:
-    return {key: value for key, value in arguments.items() if value is not None}
-
-
 OPERATIONS: dict[str, Operation] = {
     op.name: op
     for op in (
@@ -65,7 +61,13 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             "files.search-files",
             False,
-            {"pattern": (str, REQUIRED), "path": (str, "."), "glob": (str, ""), "mode": (str, "content"), "max_results": (int, 0)},
+            {
+                "pattern": (str, REQUIRED),
+                "path": (str, "."),
+                "glob": (str, ""),
+                "mode": (str, "content"),
+                "max_results": (int, 0),
+            },
             lambda c, _, a: search.search_files(c.tree, a, c.cancelled),
         ),
         Operation(

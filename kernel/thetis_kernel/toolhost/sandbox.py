@@ -57,8 +57,8 @@ def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
         raise Refused("No host is allowed for this tool.", capability="http")
 
     def available() -> str:
-        return ok({name: _allowed(context, need) for name, need in
-                   (("read", "read"), ("write", "write"), ("exec", "exec"), ("http", "http"))})
+        capabilities: tuple[authority.Capability, ...] = ("read", "write", "exec", "http")
+        return ok({capability: _allowed(context, capability) for capability in capabilities})
 
     return {
         "sandbox.available": available,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.toolhost.tree import WORKSPACE, PathError, Tree
+from thetis_kernel.toolhost.tree import PathError, Tree
 
 MAX_RESULTS = 500
 DEFAULT_RESULTS = 100
@@ -79,7 +79,7 @@ class _Where:
     def __init__(self, tree: Tree, path: str) -> None:
         real = tree.real(path)
         self.base, _ = tree.locate(path)
-        self.prefix = WORKSPACE + "/" if self.base == tree.workspace else ""
+        self.prefix = tree.prefix(self.base)
         self.target = str(real.relative_to(self.base))
 
     def shown(self, raw: bytes) -> str:
@@ -136,17 +136,17 @@ def _run(arguments: list[str], where: _Where, limit: int, cancel: threading.Even
     threading.Thread(target=watch, daemon=True, name="search-watch").start()
     lines: list[bytes] = []
     cut = False
-    assert_stdout, assert_stderr = child.stdout, child.stderr
-    if assert_stdout is None or assert_stderr is None:
+    out, complaints = child.stdout, child.stderr
+    if out is None or complaints is None:
         raise SearchError("ripgrep could not be started.")
-    with assert_stdout, assert_stderr:
-        for line in assert_stdout:
+    with out, complaints:
+        for line in out:
             lines.append(line.rstrip(b"\n"))
             if len(lines) > limit:
                 cut = True
                 child.kill()
                 break
-        complaint = b"" if cut else assert_stderr.read(4096)
+        complaint = b"" if cut else complaints.read(4096)
     stopped.set()
     status = child.wait()
     if status == 2 and not lines:

@@ -1,4 +1,4 @@
-"""The one resolver: from a path a guest names to a file of the checkout or the workspace, and nowhere else.
+"""The one resolver: from a path a guest names to a file of the checkout, the workspace or the spill, and nowhere else.
 
 Every open goes through openat2 with RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS, so `..`, absolute links and /proc tricks end
 in an error inside the kernel, also when something swaps a directory for a link meanwhile. Writes go to a new file in the
@@ -17,6 +17,7 @@ from pathlib import Path
 from thetis_kernel.errors import Refused, ThetisError
 
 WORKSPACE = "/workspace"
+SPILL = "/spill"
 MAX_PATH = 4096
 _OPENAT2 = 437
 _RESOLVE = 0x02 | 0x08  # RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH
@@ -34,11 +35,11 @@ class PathError(ThetisError):
 
 
 class Tree:
-    """The two directories a conversation sees: its checkout (relative paths) and /workspace."""
+    """What a conversation sees: its checkout (relative paths), /workspace, and /spill (its long outputs, read-only)."""
 
-    def __init__(self, worktree: Path, workspace: Path) -> None:
+    def __init__(self, worktree: Path, workspace: Path, spill: Path) -> None:
         self.worktree = worktree.resolve()
-        self.workspace = workspace.resolve()
+        self._named = {WORKSPACE: workspace.resolve(), SPILL: spill.resolve()}
 
     def locate(self, path: str) -> tuple[Path, str]:
         """(base directory, path relative to it) for what a guest wrote. Raises PathError or Refused; touches no disk."""
@@ -46,8 +47,9 @@ class Tree:
             return self.worktree, "."
         if len(path) > MAX_PATH or "\0" in path:
             raise PathError("The path is too long or holds a NUL byte.", hint="Give a path relative to the checkout.")
-        if path == WORKSPACE or path.startswith(WORKSPACE + "/"):
-            return self.workspace, path[len(WORKSPACE):].strip("/") or "."
+        for name, base in self._named.items():
+            if path == name or path.startswith(name + "/"):
+                return base, path[len(name):].strip("/") or "."
         if path.startswith("/"):
             real = str(self.worktree)
             if path == real or path.startswith(real + "/"):
@@ -60,7 +62,11 @@ class Tree:
         """The path as results name it: relative to the checkout, or under /workspace."""
         base, relative = self.locate(path)
         clean = os.path.normpath(relative)
-        return clean if base == self.worktree else f"{WORKSPACE}/{clean}".removesuffix("/.")
+        return (self.prefix(base) + clean).removesuffix("/.") if base != self.worktree else clean
+
+    def prefix(self, base: Path) -> str:
+        """What stands before a relative path of `base` when results name it."""
+        return next((f"{name}/" for name, known in self._named.items() if known == base), "")
 
     def open(self, path: str, flags: int = os.O_RDONLY) -> int:
         """A descriptor of an existing file or directory. Raises PathError; never leaves the two trees."""
@@ -71,7 +77,7 @@ class Tree:
         """The real location of an existing path inside its tree (for programs that take a path)."""
         fd = self.open(path, getattr(os, "O_PATH", os.O_RDONLY))
         try:
-            return Path(os.readlink(f"/proc/self/fd/{fd}")) if Path("/proc/self/fd").exists() else self._plain(path)
+            return Path(f"/proc/self/fd/{fd}").readlink() if Path("/proc/self/fd").exists() else self._plain(path)
         finally:
             os.close(fd)
 
@@ -102,6 +108,8 @@ class Tree:
         Raises PathError, or Refused for anything inside a `.git`.
         """
         base, relative = self.locate(path)
+        if base == self._named[SPILL]:
+            raise Refused("/spill is read-only.", capability="write", hint="Write into the checkout or /workspace.")
         relative = self._through_links(base, relative, path)
         parts = [part for part in relative.split("/") if part not in ("", ".")]
         if not parts or ".." in parts:
