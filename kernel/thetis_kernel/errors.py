@@ -13,8 +13,10 @@
     |-- IpcError                the channel, not the request
     |   |-- PeerGone            the other process is gone; the outcome of open calls is unknown
     |   |-- DeadlineExceeded    no answer in time
+    |   |-- Cancelled           the caller took its request back
     |   `-- ProtocolError       bytes or versions that do not fit
     |-- RemoteError             the peer answered with an error: its code, message and hint
+    |-- ChildError              a child process could not be started or kept; `code` child-start, child-parked
     |-- RepoError               git: `kind` names the case (see repo.kinds)
     |-- GuestError              a guest failed: `kind` in trap, timeout, memory, type, exit, abort, import, error
     |-- GateError               a candidate did not pass: `step` and diagnostics
@@ -135,6 +137,12 @@ class DeadlineExceeded(IpcError):
     code = "deadline"
 
 
+class Cancelled(IpcError):
+    """The caller took its request back before it was answered."""
+
+    code = "cancelled"
+
+
 class ProtocolError(IpcError):
     """Bytes, sizes or versions that do not fit the protocol; the channel is closed."""
 
@@ -145,6 +153,12 @@ class RemoteError(ThetisError):
     """A peer answered a request with an error; `code`, `message`, `hint`, `data` are the peer's."""
 
     code = "remote"
+
+
+class ChildError(ThetisError):
+    """A child process could not be started (`child-start`) or is not started any more (`child-parked`)."""
+
+    code = "child"
 
 
 class RepoError(ThetisError):

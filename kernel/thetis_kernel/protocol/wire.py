@@ -37,12 +37,16 @@ def reply_type(ask: type[Ask[Any]]) -> Any:
 
 
 class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="hello"):
-    """First frame each way: protocol number, kernel version, role of the sender, its process id."""
+    """First frame each way: protocol number, kernel version, role of the sender, its process id.
+
+    `token` proves to a control socket that the sender may read the file it is in; "" on inherited channels.
+    """
 
     protocol: int
     version: str
     role: str
     pid: int
+    token: str = ""
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="req"):
