@@ -1,0 +1,121 @@
+"""What the user's PATH needs to work inside a wall: the installs behind it, never the home around them.
+
+Owns the walk from PATH entries to install prefixes: a virtual environment and the interpreter it was made from, a
+prefix with bin and lib, pyenv's shims, the one file a link in ~/.local/bin points to, rustup's toolchains. A
+directory `private` objects to is never returned. Entries that are not absolute are dropped.
+Must not know: what else a command may read. PATH is the user's own; nothing of a repository comes here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from thetis_kernel.walls import private, system
+
+_BIN_NAMES = ("bin", "sbin", "shims")
+_LIBRARIES = ("lib", "lib64", "libexec")
+_MOST_ENTRIES = 2000  # of one bin directory that are looked at for links
+
+
+class Toolchains(msgspec.Struct, frozen=True):
+    """`readable`: real files and directories to show. `path`: PATH inside. `variables`: what the tools insist on."""
+
+    readable: tuple[Path, ...] = ()
+    path: tuple[str, ...] = system.PATH
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+def find(search_path: str, home: Path, hidden: tuple[Path, ...] = ()) -> Toolchains:
+    """Toolchains of a PATH (entries separated by colons) for the user whose home is `home`.
+
+    `hidden`: the state and configuration directories; nothing in, of or around them is returned.
+    """
+    search = _Search((home.resolve(),), tuple(place.resolve() for place in hidden))
+    path: list[str] = []
+    for entry in search_path.split(":"):
+        if not entry.startswith("/") or not Path(entry).is_dir():
+            continue
+        real = Path(entry).resolve()
+        search.bin_directory(real)
+        shown = entry if search.shows(Path(entry)) else str(real)
+        if search.shows(Path(shown)) and shown not in path:
+            path.append(shown)
+    path += [entry for entry in system.PATH if entry not in path]
+    variables: tuple[tuple[str, str], ...] = ()
+    rustup = home.resolve() / ".rustup"
+    if any(Path(entry, "rustup").exists() for entry in path) and rustup.is_dir() and search.add(rustup):
+        variables = (("RUSTUP_HOME", str(rustup)),)
+    return Toolchains(tuple(search.found), tuple(path), variables)
+
+
+class _Search:
+    def __init__(self, home: tuple[Path, ...], hidden: tuple[Path, ...]) -> None:
+        self._home = home
+        self._hidden = hidden
+        self.found: list[Path] = []
+
+    def shows(self, path: Path) -> bool:
+        """Whether `path` would be visible with what was found so far."""
+        return system.contains(path) or any(path.is_relative_to(one) for one in self.found)
+
+    def add(self, path: Path) -> bool:
+        """Show the real `path` unless it is private; True if it is visible now."""
+        if self.shows(path):
+            return True
+        if private.why_not(path, home=self._home, hidden=self._hidden):
+            return False
+        self.found = [one for one in self.found if not one.is_relative_to(path)] + [path]
+        return True
+
+    def bin_directory(self, directory: Path) -> None:
+        """Show the install that `directory` is the bin of, or the directory alone, and what its links lead to."""
+        if self.shows(directory) and not self._is_venv(directory.parent):
+            return
+        if not self._install_of(directory) and not self.add(directory):
+            return
+        self._links(directory)
+
+    def _install_of(self, directory: Path) -> bool:
+        """Show the prefix around a bin directory if it looks like one install and nothing else."""
+        prefix = directory.parent
+        if directory.name not in _BIN_NAMES:
+            return False
+        if self._is_venv(prefix):
+            base = _base_of(prefix / "pyvenv.cfg")
+            if base is not None:
+                self.bin_directory(base)
+            return self.add(prefix)
+        return any((prefix / name).is_dir() for name in _LIBRARIES) and self.add(prefix)
+
+    @staticmethod
+    def _is_venv(prefix: Path) -> bool:
+        return (prefix / "pyvenv.cfg").is_file()
+
+    def _links(self, directory: Path) -> None:
+        try:
+            names = sorted(os.listdir(directory))[:_MOST_ENTRIES]
+        except OSError:
+            return  # not ours to read: nothing in it would run
+        for name in names:
+            link = directory / name
+            if not link.is_symlink():
+                continue
+            target = link.resolve()
+            if target.is_file() and not self.shows(target) and not self._install_of(target.parent):
+                self.add(target)
+
+
+def _base_of(config: Path) -> Path | None:
+    """The bin directory of the interpreter a virtual environment was made from."""
+    try:
+        text = config.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home" and value.strip().startswith("/"):
+            return Path(value.strip()).resolve()
+    return None

@@ -1,0 +1,132 @@
+"""Ending a tree of processes so that nobody is left, whatever they did to get away.
+
+Owns the walk over /proc and the kill. Works for a process that is the *subreaper* of the tree: whoever loses its
+parent (double fork, setsid) becomes its child, so "I have no children" means that the whole tree is gone.
+Must not know what the processes are. Without /proc (macOS) only the process group is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+PROC = "/proc"
+_PAUSE_S = 0.002
+
+
+def parents() -> dict[int, int]:
+    """pid -> parent's pid of every living process; zombies are left out."""
+    found: dict[int, int] = {}
+    try:
+        names = os.listdir(PROC)
+    except OSError:
+        return found
+    for name in names:
+        if name.isdigit():
+            parent = _parent(int(name))
+            if parent is not None:
+                found[int(name)] = parent
+    return found
+
+
+def descendants(of: int) -> list[int]:
+    """Living processes below `of`, parents before their children."""
+    return _below(of, parents())
+
+
+def threads(below: int = 0) -> int:
+    """Threads alive on the machine (cheap: one small read), or in the tree `below` a process (a walk).
+
+    0 when the kernel does not say.
+    """
+    if below:
+        return sum(_stat(pid)[1] for pid in descendants(below))
+    try:
+        with open(f"{PROC}/loadavg", "rb") as file:
+            return int(file.read(200).split()[3].split(b"/")[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def reap() -> tuple[list[tuple[int, int]], bool]:
+    """Collect the dead children: ((pid, wait status), ...) and whether any child is left."""
+    ended: list[tuple[int, int]] = []
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended, False
+        if pid == 0:
+            return ended, True
+        ended.append((pid, status))
+
+
+def end(group: int, within_s: float) -> tuple[list[tuple[int, int]], int]:
+    """Kill everything below this process. Returns (what was reaped, how many would not die in `within_s`).
+
+    `group` is the process group of the first child (0: none), killed as one first. Then all are stopped before any is
+    killed, so that none can fork while its siblings die; repeated until this process has no children.
+    """
+    ended: list[tuple[int, int]] = []
+    deadline = time.monotonic() + within_s
+    try:
+        if group > 0:
+            os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass  # the group is empty already, or a setuid program; the walk below sees the rest
+    while True:
+        dead, left = reap()
+        ended += dead
+        if not left:
+            return ended, 0
+        if time.monotonic() > deadline:
+            return ended, len(descendants(os.getpid()))
+        known = parents()
+        living = _below(os.getpid(), known)
+        for wanted in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in living:
+                _signal(pid, known[pid], wanted)
+        time.sleep(_PAUSE_S)
+
+
+def _below(of: int, known: dict[int, int]) -> list[int]:
+    found: list[int] = []
+    frontier = {of}
+    while frontier:
+        frontier = {pid for pid, parent in known.items() if parent in frontier}
+        found += frontier
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    return _stat(pid)[0]
+
+
+def _stat(pid: int) -> tuple[int | None, int]:
+    """(parent, number of threads) of a living process; (None, 0) for one that is gone or a zombie."""
+    try:
+        with open(f"{PROC}/{pid}/stat", "rb") as file:
+            text = file.read(1024)
+    except OSError:
+        return None, 0  # gone since the listing
+    fields = text[text.rindex(b")") + 2 :].split()  # the name before it may hold anything
+    if fields[0] in (b"Z", b"X"):
+        return None, 0
+    return int(fields[1]), int(fields[17])
+
+
+def _signal(pid: int, parent: int, number: int) -> None:
+    """Send `number`, unless the pid was handed to another process since it was listed."""
+    try:
+        handle = os.pidfd_open(pid)
+    except (ProcessLookupError, PermissionError, AttributeError):
+        return
+    try:
+        now = _parent(pid)
+        if now is not None and now in (parent, os.getpid()):
+            signal.pidfd_send_signal(handle, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # gone, or a setuid program; `end` counts who is left
+    finally:
+        os.close(handle)
