@@ -1,0 +1,18 @@
+"""The gate's checks, one module each, in the order they run: cheap ones first, each may rely on those before it.
+
+A further check is a module and a line here.
+"""
+
+from __future__ import annotations
+
+from thetis_kernel.forge.candidate import Step
+from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, smoke
+
+STEPS: tuple[Step, ...] = (
+    Step("manifest", manifest.run),
+    Step("layout", layout.run),
+    Step("imports", imports.run),
+    Step("compile", compiles.run),
+    Step("exports", exports.run),
+    Step("smoke", smoke.run),
+)

@@ -1,0 +1,78 @@
+"""Step: every import names the guest's own modules, the SDK, or a standard-library module of the runtime.
+
+This is help, not a wall: what is not in the runtime cannot be imported there anyway, however it is spelled. Said
+here, the mistake has a file and a line instead of a failed call.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+
+from thetis_kernel.forge.candidate import Bench, Candidate
+from thetis_kernel.forge.diagnostics import Complaints
+from thetis_kernel.forge.snapshot import sdk_modules, stdlib_modules
+from thetis_kernel.protocol.gate import Diagnostic
+
+SDK = "thetis_guest"
+
+
+def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
+    """A module this interpreter cannot parse is left to the compile step, whose Python is the guests' own."""
+    complaints = Complaints()
+    scan = _Scan(candidate, complaints)
+    for name, text in sorted(candidate.source.modules.items()):
+        try:
+            tree = ast.parse(text, candidate.paths[name])
+        except SyntaxError:
+            continue
+        except (RecursionError, MemoryError):
+            complaints.add("is too deeply nested", candidate.paths[name])
+            continue
+        scan.module(name, tree)
+    return complaints.found
+
+
+class _Scan:
+    def __init__(self, candidate: Candidate, complaints: Complaints) -> None:
+        self._own = set(candidate.source.modules)
+        self._own.update(name.rpartition(".")[0] for name in list(self._own) if "." in name)
+        self._paths = candidate.paths
+        self._complaints = complaints
+
+    def module(self, name: str, tree: ast.Module) -> None:
+        path = self._paths[name]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    self._check(alias.name, path, node.lineno)
+            elif isinstance(node, ast.ImportFrom) and node.level:
+                self._relative(node, name, path)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                self._check(node.module, path, node.lineno)
+
+    def _relative(self, node: ast.ImportFrom, name: str, path: str) -> None:
+        package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+        parts = package.split(".") if package else []
+        if node.level > len(parts):
+            self._complaints.add("a relative import beyond the guest's top: import the module by its name", path, node.lineno)
+            return
+        base = parts[: len(parts) - node.level + 1]
+        target = ".".join([*base, *([node.module] if node.module else [])])
+        if target not in self._own:
+            self._complaints.add(f"{target} is not a module of this guest", path, node.lineno)
+
+    def _check(self, target: str, path: str, line: int) -> None:
+        known = stdlib_modules()
+        top = target.partition(".")[0]
+        if top == SDK:
+            if target not in sdk_modules():
+                self._complaints.add(f"{target} is not part of the SDK", path, line)
+        elif target in self._own or target in known:
+            return
+        elif any(name.partition(".")[0] == top for name in self._own):
+            self._complaints.add(f"{target} is not a module of this guest", path, line)
+        else:
+            close = difflib.get_close_matches(target, [*self._own, *known], 1, 0.75)
+            hint = f"did you mean {close[0]}?" if close else "a guest has its own modules, thetis_guest and pure library modules"
+            self._complaints.add(f"{target} is not in the guests' runtime; {hint}", path, line)

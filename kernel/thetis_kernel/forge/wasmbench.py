@@ -1,0 +1,73 @@
+"""The bench of wasm: opens the runtimes it was handed when a step first needs one, and bounds what a candidate uses.
+
+The only module of the forge that loads the engine; the gate host makes one bench for its one candidate.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from thetis_kernel.errors import GuestError, RuntimeBuildError
+from thetis_kernel.forge.candidate import Candidate
+from thetis_kernel.forge.fakes.host import FakeHost
+
+if TYPE_CHECKING:
+    from thetis_kernel.wasm.abort import Abort
+    from thetis_kernel.wasm.engine import Runtime
+
+TOTAL_CPU_MS = 20_000
+"""Processor time all calls of one candidate share; far below the process's own limit, so that it ends as a verdict."""
+WALL_S = 30.0
+"""A call that neither computes nor returns for so long is given up: the process is thrown away anyway."""
+
+
+class WasmBench:
+    """`fds`: descriptors of sealed runtimes by world name ("tool", "compiler", ...); they stay open."""
+
+    def __init__(self, fds: Mapping[str, int]) -> None:
+        self._fds = dict(fds)
+        self._runtimes: dict[str, Runtime] = {}
+        self._started = time.process_time()
+
+    def compile(self, modules: dict[str, str]) -> str:
+        """A bundle (base64). Raises GateError with the compiler's diagnostics, GuestError when it does not survive them."""
+        from thetis_kernel.wasm.compiler import compile_bundle
+
+        return compile_bundle(self._runtime("compiler"), modules)
+
+    def call(self, candidate: Candidate, host: FakeHost, export: str, *args: str) -> str:
+        """The text `export` answers. Raises GuestError."""
+        from thetis_kernel.wasm.call import Abort, GuestCall, run_in_thread
+        from thetis_kernel.wasm.limits import AGENT_LIMITS, PROBE_LIMITS
+
+        left = TOTAL_CPU_MS - int((time.process_time() - self._started) * 1000)
+        memory = AGENT_LIMITS.memory_mib if candidate.source.world == "agent" else PROBE_LIMITS.memory_mib
+        limits = msgspec.structs.replace(PROBE_LIMITS, cpu_ms=max(1, min(PROBE_LIMITS.cpu_ms, left)), memory_mib=memory)
+        abort = Abort()
+        call = GuestCall(self._runtime(candidate.source.world), candidate.bundle, host.imports, limits, abort)
+        return _result(run_in_thread(call, export, *args), abort, export)
+
+    def _runtime(self, world: str) -> Runtime:
+        from thetis_kernel.wasm.runtimes import open_runtime
+
+        if world not in self._runtimes:
+            if world not in self._fds:
+                raise RuntimeBuildError(f"The gate was not handed the {world} runtime.")
+            self._runtimes[world] = open_runtime(world, self._fds[world])
+        return self._runtimes[world]
+
+
+def _result(future: Future[str], abort: Abort, export: str) -> str:
+    for seconds, reason in ((WALL_S, ""), (5.0, "its time is over")):
+        if reason:
+            abort.fire(reason)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            continue
+    raise GuestError(f"{export} does not end.", kind="timeout")

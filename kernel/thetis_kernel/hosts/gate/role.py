@@ -1,0 +1,32 @@
+"""The role: one request, `JudgeGuest`, answered with a verdict."""
+
+from __future__ import annotations
+
+import threading
+
+from thetis_kernel.errors import UsageError
+from thetis_kernel.forge.pipeline import judge
+from thetis_kernel.forge.steps import STEPS
+from thetis_kernel.forge.wasmbench import WasmBench
+from thetis_kernel.hosts.gate.limits import confine
+from thetis_kernel.ipc.threads import Serving
+from thetis_kernel.protocol.gate import JudgeGuest, Verdict
+from thetis_kernel.supervise.context import ChildContext
+
+PREFIX = "runtime-"
+"""Descriptors named `runtime-<world>` are sealed runtimes."""
+
+
+def serve(context: ChildContext) -> None:
+    """Judge the one candidate this process is for; a second request is refused: its process would not be clean."""
+    confine()
+    bench = WasmBench({name.removeprefix(PREFIX): fd for name, fd in context.fds.items() if name.startswith(PREFIX)})
+    used = threading.Lock()
+
+    def judge_guest(ask: JudgeGuest, serving: Serving) -> Verdict:
+        if not used.acquire(blocking=False):
+            raise UsageError("This gate has judged its candidate; each needs a process of its own.")
+        return judge(ask.source, ask.key, bench, STEPS)
+
+    context.connect(asks={JudgeGuest: judge_guest})
+    context.run()
