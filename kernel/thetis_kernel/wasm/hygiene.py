@@ -1,0 +1,54 @@
+"""What text must be before it enters a guest: no lone surrogates, no NaN, no nesting that could exhaust its stack.
+
+One poisoned row of the log would otherwise trap every later turn. Fast for clean text: a few scans in C.
+"""
+
+from __future__ import annotations
+
+import re
+
+NESTING = 64  # levels of arrays and objects; 1,200 exhausted a guest's stack (measured.md)
+
+# Possessive, and content with a missing end quote: linear on any text.
+_ONE_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
+_STRING = re.compile(_ONE_STRING, re.DOTALL)
+_EMPTY_PAIR = re.compile(r"\[\]|\{\}")
+_NOT_BRACKET = re.compile(r"[^\[\]{}]+")
+_ESCAPE = re.compile(
+    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+_STRING_OR_NAN = re.compile(_ONE_STRING + "|-?Infinity|NaN", re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD; a split pair is joined."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def too_deep(text: str) -> bool:
+    """Whether JSON `text` nests deeper than NESTING (or its brackets do not match, which no JSON does)."""
+    if text.count("[") + text.count("{") <= NESTING:
+        return False
+    brackets = _NOT_BRACKET.sub("", _STRING.sub("", text))
+    for _ in range(NESTING):
+        if not brackets:
+            return False
+        brackets = _EMPTY_PAIR.sub("", brackets)
+    return bool(brackets)
+
+
+def json_text(text: str) -> str:
+    """JSON `text` as a guest may have it: surrogates repaired (written out or escaped), NaN and infinities null.
+
+    Nesting is the caller's to refuse (`too_deep`): it cannot be repaired.
+    """
+    text = plain(text)
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPE.sub(lambda found: "\\ufffd" if found[2] else found[0], text)
+    if "NaN" in text or "Infinity" in text:
+        text = _STRING_OR_NAN.sub(lambda found: found[0] if found[0][0] == '"' else "null", text)
+    return text
