@@ -7,7 +7,7 @@ control socket when another process holds the root.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from thetis_kernel.protocol import client as c
@@ -99,7 +99,7 @@ class GatewayClient:
     async def shutdown(self) -> None:
         await self._peer.call(c.Shutdown(), timeout=10.0)
 
-    async def events(self, session: str, after: int = 0) -> AsyncIterator[c.EventStored]:
+    async def events(self, session: str, after: int = 0) -> AsyncGenerator[c.EventStored, None]:
         """Every event of `session` after `after`, in order, without gaps, for ever: the log first, then live.
 
         Gaps in what the gateway tells are filled from the log, so a slow reader loses nothing.

@@ -73,7 +73,14 @@ class Deliver(Tell, frozen=True, tag="worker.deliver"):
     text: str
 
 
-class ReadLog(Ask[list[Event]], frozen=True, tag="log.read"):
+class LogPage(msgspec.Struct, frozen=True):
+    """Events in order; `end` when the log held no more."""
+
+    events: list[Event]
+    end: bool
+
+
+class ReadLog(Ask[LogPage], frozen=True, tag="log.read"):
     """Projected events of the worker's conversation after `after`, about `max_bytes` at most."""
 
     after: int

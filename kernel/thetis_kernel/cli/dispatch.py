@@ -1,0 +1,61 @@
+"""From a parsed command line to the function that does it, and from errors to exit statuses."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from thetis_kernel.errors import ThetisError, UsageError
+
+
+def dispatch(arguments: argparse.Namespace) -> int:
+    """Run the command; errors of the tree become a sentence on standard error and a status."""
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        return _told(error, 2)
+    except ThetisError as error:
+        return _told(error, 2 if error.data.get("usage") else 1)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 1
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    match arguments.command:
+        case None:
+            from thetis_kernel.cli.screen import screen
+
+            return screen(arguments)
+        case "run":
+            from thetis_kernel.cli.run import run
+
+            return run(arguments)
+        case "ls":
+            from thetis_kernel.cli.listing import ls
+
+            return ls(arguments)
+        case "log":
+            from thetis_kernel.cli.listing import log
+
+            return log(arguments)
+        case "show":
+            from thetis_kernel.cli.listing import show
+
+            return show(arguments)
+        case "setup":
+            from thetis_kernel.cli.setup import setup
+
+            return setup(arguments)
+        case _:
+            from thetis_kernel.cli.doctor import doctor
+
+            return doctor(arguments)
+
+
+def _told(error: ThetisError, status: int) -> int:
+    print(f"thetis: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
+    return status

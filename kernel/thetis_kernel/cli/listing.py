@@ -1,0 +1,97 @@
+"""`thetis ls`, `log` and `show`: looking at conversations without changing anything."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+import msgspec
+
+from thetis_kernel.cli.printing import event_line, plain
+from thetis_kernel.cli.reach import locate, reached
+from thetis_kernel.client import GatewayClient
+from thetis_kernel.protocol.blocks import Block
+from thetis_kernel.protocol.client import Conversation
+from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.ids import short
+
+PAGE = 500
+
+
+def ls(arguments: argparse.Namespace) -> int:
+    """Print the list of conversations."""
+    paths, loaded = locate(arguments)
+
+    async def work() -> list[Conversation]:
+        async with reached(paths, loaded, warm=False) as client:
+            return [c for c in await client.conversations() if arguments.all or not c.archived]
+
+    found = asyncio.run(work())
+    if arguments.json:
+        print(msgspec.json.encode(found).decode())
+        return 0
+    if not found:
+        print('No conversations yet. Start one with: thetis run "what is in this repository?"')
+    for line in found:
+        when = datetime.fromtimestamp(line.updated_ms / 1000).strftime("%Y-%m-%d %H:%M")
+        print(plain(f"{short(line.id)}  {line.state:<11}  {when}  {line.mode:<6}  {line.title or line.preview or '(empty)'}"))
+    return 0
+
+
+def log(arguments: argparse.Namespace) -> int:
+    """Print the event log, one line an event."""
+    paths, loaded = locate(arguments)
+
+    async def work() -> None:
+        async with reached(paths, loaded, warm=False) as client:
+            session = (await client.conversation(arguments.conversation)).id
+            async for event in _all(client, session, arguments.after):
+                if arguments.json:
+                    sys.stdout.write(event_line(event) + "\n")
+                else:
+                    when = datetime.fromtimestamp(event.ts_ms / 1000).strftime("%H:%M:%S")
+                    body = event.raw.decode("utf-8", "replace")
+                    sys.stdout.write(plain(f"{event.seq:>5}  {when}  {event.kind:<16} {body[:200]}") + "\n")
+
+    asyncio.run(work())
+    return 0
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Print the conversation as text, or its patch."""
+    paths, loaded = locate(arguments)
+
+    async def work() -> None:
+        async with reached(paths, loaded, warm=False) as client:
+            session = (await client.conversation(arguments.conversation)).id
+            if arguments.diff:
+                diff = await client.diff(session)
+                print(msgspec.json.encode(diff).decode() if arguments.json else plain(diff.patch), end="")
+                return
+            last = 0
+            while rendered := await client.render(session, last, last + PAGE):
+                for event in rendered:
+                    for block in event.blocks:
+                        print(msgspec.json.encode(block).decode() if arguments.json else _text(block))
+                last = rendered[-1].seq
+
+    asyncio.run(work())
+    return 0
+
+
+async def _all(client: GatewayClient, session: str, after: int) -> AsyncIterator[Event]:
+    while True:
+        page = await client.read(session, after, PAGE)
+        for event in page.events:
+            yield event
+            after = event.seq
+        if not page.events:
+            return
+
+
+def _text(block: Block) -> str:
+    head = plain(f"[{block.kind}] {block.title}".rstrip())
+    return f"{head}\n{plain(block.body)}\n" if block.body else head

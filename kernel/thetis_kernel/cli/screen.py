@@ -1,0 +1,31 @@
+"""`thetis`: the screen. Paints first, then reaches the gateway."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from thetis_kernel.cli.reach import Reached, locate, reach
+from thetis_kernel.client import GatewayClient
+from thetis_kernel.errors import UsageError
+
+
+def screen(arguments: argparse.Namespace) -> int:
+    """Open the screen; its exit status."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("The screen needs a terminal.", hint='Without one, use: thetis run "..."')
+    paths, loaded = locate(arguments)
+    from thetis_tui.app import run
+
+    opened: list[Reached] = []
+
+    async def connect() -> GatewayClient:
+        found = await reach(paths, loaded, unwalled=arguments.unwalled, can_ask=True)
+        opened.append(found)
+        return found.client
+
+    async def leave() -> None:
+        for found in opened:
+            await found.close()
+
+    return run(connect, leave=leave, conversation=arguments.conversation)

@@ -1,0 +1,57 @@
+"""Who hears what: clients subscribe to conversations; deltas may be dropped for a slow one, events are re-read by it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from thetis_kernel.errors import PeerGone
+from thetis_kernel.protocol.client import Delta
+from thetis_kernel.protocol.wire import Tell
+
+
+class Hearer(Protocol):
+    """A client's channel, as far as telling goes."""
+
+    @property
+    def congested(self) -> bool:
+        """Whether much is already waiting to be sent."""
+        ...
+
+    def tell(self, tell: Tell) -> None: ...
+
+
+class Broadcast:
+    """Subscriptions of all connected clients."""
+
+    def __init__(self) -> None:
+        self._hearers: dict[Hearer, set[str]] = {}
+
+    def join(self, hearer: Hearer) -> None:
+        """A client connected; it hears only what concerns everybody until it subscribes."""
+        self._hearers[hearer] = set()
+
+    def leave(self, hearer: Hearer) -> None:
+        """A client is gone."""
+        self._hearers.pop(hearer, None)
+
+    def subscribe(self, hearer: Hearer, session: str) -> None:
+        """From now on the client hears of `session` ("" = all)."""
+        if hearer in self._hearers:
+            self._hearers[hearer].add(session)
+
+    @property
+    def listeners(self) -> int:
+        """How many clients are connected."""
+        return len(self._hearers)
+
+    def publish(self, tell: Tell, session: str = "") -> None:
+        """Tell every client that subscribed to `session`, or all of them when it is ""."""
+        for hearer, sessions in list(self._hearers.items()):
+            if session and session not in sessions and "" not in sessions:
+                continue
+            if isinstance(tell, Delta) and hearer.congested:
+                continue
+            try:
+                hearer.tell(tell)
+            except PeerGone:
+                self.leave(hearer)

@@ -1,0 +1,110 @@
+"""The list of conversations: made, found, changed, deleted. What one *is* at any moment is the fold of its log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from thetis_kernel.config.modes import MODES
+from thetis_kernel.errors import SessionDamaged, ThetisError, UsageError
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.protocol.client import Conversation, State
+from thetis_kernel.protocol.events import SessionStarted, SettingChanged
+from thetis_kernel.protocol.ids import branch_name, new_session_id, short
+from thetis_kernel.store.store import SessionRow
+
+MAX_TITLE = 120
+SETTINGS = ("mode", "model", "title", "archived")
+
+
+class Conversations:
+    """Reads and changes the list; `running` says whether a conversation has a running turn, `parked` whether its worker is."""
+
+    def __init__(self, log: Log, models: ModelRelay, root: Path, worktrees: Path, default_mode: str, default_model: str,
+                 running: Callable[[str], bool], parked: Callable[[str], bool]) -> None:
+        self._log = log
+        self._models = models
+        self._root = root
+        self._worktrees = worktrees
+        self._default_mode = default_mode
+        self._default_model = default_model
+        self._running = running
+        self._parked = parked
+
+    async def create(self, origin: str, mode: str, model: str) -> Conversation:
+        """A new conversation. Raises UsageError for a mode or model nobody knows."""
+        mode = mode or self._default_mode
+        self._check_mode(mode)
+        model = model or self._default_model or (await self._models.models())[0].id
+        await self._check_model(model)
+        session = new_session_id()
+        await asyncio.to_thread(self._log.store.create, session, SessionStarted(
+            root=str(self._root), origin=origin, mode=mode, model=model, branch=branch_name(session)))
+        return await self.get(session)
+
+    async def find(self, id_or_prefix: str) -> str:
+        """The full id. Raises UsageError when there is none or several."""
+        return (await asyncio.to_thread(self._log.store.session, id_or_prefix)).id
+
+    async def get(self, session: str) -> Conversation:
+        """One line of the list."""
+        return self._line(await asyncio.to_thread(self._log.store.session, session))
+
+    async def all(self) -> list[Conversation]:
+        """Every conversation, the one last written to first."""
+        rows = await asyncio.to_thread(self._log.store.sessions)
+        return [self._line(row) for row in sorted(rows, key=lambda r: r.updated_ms, reverse=True)]
+
+    async def set(self, session: str, name: str, value: str) -> None:
+        """Change a setting by an event. Raises UsageError for a name or value that does not fit."""
+        if name not in SETTINGS:
+            raise UsageError(f"There is no setting {name!r}.", hint="Settings: " + ", ".join(SETTINGS) + ".")
+        if name == "mode":
+            self._check_mode(value)
+        elif name == "model":
+            await self._check_model(value)
+        elif name == "title":
+            value = " ".join(value.split())[:MAX_TITLE]
+        elif value not in ("true", "false"):
+            raise UsageError(f"archived is true or false, not {value!r}.")
+        await self._log.append(session, SettingChanged(name=name, value=value))
+
+    async def delete(self, session: str) -> None:
+        """Remove its log; a tombstone with the chain's head stays, and so does its branch."""
+        if self._running(session):
+            raise UsageError(f"{short(session)} has a running turn.", hint="Stop it first.")
+        await asyncio.to_thread(self._log.store.delete, session)
+        self._log.forget(session)
+
+    def _line(self, row: SessionRow) -> Conversation:
+        worktree = self._worktrees / f"conv-{row.short_id}"
+        return Conversation(
+            id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row), branch=branch_name(row.id),
+            worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
+            last_seq=row.last_seq, preview=row.preview, archived=row.archived, turns=row.turns)
+
+    def _state(self, row: SessionRow) -> State:
+        if row.damaged:
+            return "damaged"
+        if self._running(row.id):
+            return "running"
+        if self._parked(row.id):
+            return "parked"
+        return "interrupted" if row.interrupted else "idle"
+
+    def _check_mode(self, mode: str) -> None:
+        if mode not in MODES:
+            raise UsageError(f"There is no mode {mode[:40]!r}.", hint="Modes: " + ", ".join(MODES) + ".")
+
+    async def _check_model(self, model: str) -> None:
+        known = [info.id for info in await self._models.models()]
+        if model not in known:
+            raise UsageError(f"There is no model {model[:80]!r}.", hint="Models: " + ", ".join(known) + ".")
+
+
+def refuse_damaged(error: SessionDamaged, session: str) -> ThetisError:
+    """What a person reads when they talk to a quarantined conversation."""
+    return UsageError(f"The log of {short(session)} is damaged ({error.message}).",
+                      hint="It stays readable up to the damage; start a new conversation.")

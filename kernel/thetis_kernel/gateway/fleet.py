@@ -1,0 +1,80 @@
+"""The gateway's children by what they do: one plan a role, made once, and how long an idle one stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from thetis_kernel.gateway.runtimes import Runtimes
+from thetis_kernel.ipc.aio import AskHandlers, TellHandlers
+from thetis_kernel.paths import state_home, user_config_file
+from thetis_kernel.supervise.fleet import OnIncident, Supervisor
+from thetis_kernel.supervise.handle import Child
+from thetis_kernel.supervise.record import Record, reap_leftovers
+from thetis_kernel.supervise.spawn import Plan
+
+HELPER_IDLE_S = 120.0
+"""Git, model and face hosts start in a fraction of a second, so an idle one is not worth its memory."""
+RECORD = "children.json"
+PASSED_ON = ("THETIS_REHEARSAL_DELAY_MS",)
+"""Settings of the environment that children read themselves."""
+
+
+class Fleet:
+    """Finds or starts the children. Handlers are given by the parts that own the answers."""
+
+    def __init__(self, data: Path, runtimes: Runtimes, on_incident: OnIncident, worker_idle_s: float) -> None:
+        self._runtimes = runtimes
+        self._worker_idle_s = worker_idle_s
+        self._record = data / RECORD
+        self.supervisor = Supervisor(on_incident=on_incident, record=Record(self._record))
+        self._settings = {
+            "THETIS_STATE": str(state_home()),
+            "THETIS_CONFIG": str(user_config_file()),
+            **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
+        }
+        self.model_tells: TellHandlers = {}
+        self.git_tells: TellHandlers = {}
+
+    def reap(self) -> None:
+        """End what a gateway that died left behind. Under the root's lock, before anything is started."""
+        reap_leftovers(self._record)
+
+    async def model(self) -> Child:
+        """The model host."""
+        return await self._helper("model", tells=self.model_tells)
+
+    async def git(self) -> Child:
+        """The git host."""
+        return await self._helper("git", tells=self.git_tells)
+
+    async def gate(self) -> Child:
+        """The gate host; whoever used it stops it."""
+        return await self._helper("gate", "compiler", "tool", "agent", "gateway")
+
+    async def face(self) -> Child:
+        """The face host."""
+        return await self._helper("face", "gateway")
+
+    async def worker(self, session: str, asks: AskHandlers, tells: TellHandlers) -> Child:
+        """A conversation's worker. Raises ChildError, `child-parked` after too many deaths."""
+        plan = Plan(role="worker", settings=self._settings, fds=self._runtimes.fds("agent", "tool"), asks=asks, tells=tells)
+        return await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
+
+    async def stop(self, name: str) -> None:
+        """End a child by its name; nothing when there is none."""
+        await self.supervisor.stop(name)
+
+    def parked(self, session: str) -> bool:
+        """Whether the conversation's worker is not started any more."""
+        return worker_name(session) in self.supervisor.parked()
+
+    async def _helper(self, role: str, *worlds: str, tells: Any = None) -> Child:
+        plan = Plan(role=role, settings=self._settings, fds=self._runtimes.fds(*worlds), tells=tells or {})
+        return await self.supervisor.ensure(role, plan, idle=HELPER_IDLE_S)
+
+
+def worker_name(session: str) -> str:
+    """The supervisor's name of a conversation's worker."""
+    return f"worker:{session}"

@@ -1,0 +1,180 @@
+"""Opening and closing a root: the lock, the log, the children, and the parts of the gateway put together.
+
+`Gateway.open` does only what a first screen needs and warms the rest in the background; `close` ends every turn with its
+one terminator, stops the children and gives the lock back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from thetis_kernel import __version__
+from thetis_kernel.client import GatewayClient
+from thetis_kernel.config.loading import Loaded
+from thetis_kernel.config.modes import MODES
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.consent import Consent
+from thetis_kernel.gateway.control import open_control
+from thetis_kernel.gateway.conversations import Conversations
+from thetis_kernel.gateway.door import handlers
+from thetis_kernel.gateway.fleet import Fleet
+from thetis_kernel.gateway.guests import Guests
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.recovery import recover
+from thetis_kernel.gateway.rendering import Renderer
+from thetis_kernel.gateway.repository import Repository
+from thetis_kernel.gateway.runtimes import Runtimes
+from thetis_kernel.gateway.turns import Turns
+from thetis_kernel.gateway.workers import Workers
+from thetis_kernel.ipc.aio import AsyncPeer
+from thetis_kernel.ipc.pair import join
+from thetis_kernel.ipc.unix import UnixServer
+from thetis_kernel.paths import RootPaths
+from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, StateChanged, Status
+from thetis_kernel.protocol.ids import short
+from thetis_kernel.store.store import Store
+from thetis_kernel.walls.probe import probe
+
+
+class Gateway:
+    """One open root."""
+
+    def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool) -> None:
+        self.paths = paths
+        self.settings = loaded.settings
+        self.notices = list(loaded.warnings)
+        self.broadcast = Broadcast()
+        self.log = Log(store, self.broadcast)
+        self.runtimes = Runtimes()
+        self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
+        self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
+        self.models = ModelRelay(self.fleet, self.log, self.broadcast)
+        self.guests = Guests(self.fleet, paths.artifacts, self.settings.tools)
+        self.renderer = Renderer(self.fleet, self.guests)
+        self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
+        self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.changed)
+        self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
+                               self.consent.allowed)
+        self.turns.workers = self.workers
+        self.conversations = Conversations(
+            self.log, self.models, paths.root, paths.worktrees, self.settings.agent.default_mode, self.settings.model.default,
+            lambda session: self.turns.running(session) is not None,
+            self.fleet.parked)
+        self._close_requested = asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._control: UnixServer | None = None
+
+    @staticmethod
+    async def open(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
+                   warm: bool = True) -> Gateway:
+        """Take the root's lock and open it. Raises StoreLocked when another kernel has it, ConfigError, StoreError.
+
+        `unwalled`: the person allowed commands without walls for this run. `can_ask`: a screen can put questions.
+        `warm`: start what a turn will need, and the control socket; a command that only looks needs neither.
+        """
+        paths.make()
+        store = await asyncio.to_thread(Store.open, paths.data)
+        try:
+            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask)
+            gateway.fleet.reap()
+            gateway.notices += await recover(gateway.log)
+            if warm:
+                gateway._control = await open_control(paths.socket, gateway._admit)
+        except BaseException:
+            await asyncio.to_thread(store.close)
+            raise
+        if warm:
+            gateway._warm(gateway.repository.inspect())
+            gateway._warm(gateway.models.models())
+            gateway._warm(gateway.guests.agent())
+        return gateway
+
+    def _warm(self, work: Any) -> None:
+        """Start something that will be needed; its failure is told where it is needed."""
+        async def run() -> None:
+            try:
+                await work
+            except ThetisError as error:
+                self.broadcast.publish(Notice(level="warn", message=error.message, hint=error.hint))
+
+        self._keep(asyncio.create_task(run()))
+
+    def _keep(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def expect_turn(self, session: str) -> None:
+        """A conversation was made, so words will follow: have its worker ready."""
+        self._warm(self.workers.ensure(session))
+
+    async def connect(self) -> GatewayClient:
+        """A client in this process."""
+        client: list[GatewayClient] = []
+        theirs = AsyncPeer(role="client", other="the gateway", tells={kind: lambda tell: client[0].heard(tell)
+                                                                       for kind in CLIENT_TELLS})
+        client.append(GatewayClient(theirs))
+        await join(self._admit(), theirs)
+        return client[0]
+
+    def _admit(self) -> AsyncPeer:
+        """The gateway's end of a new client's channel."""
+        peers: list[AsyncPeer] = []
+        peer = AsyncPeer(role="gateway", other="a client", asks=handlers(self, lambda: peers[0]))
+        peers.append(peer)
+        self.broadcast.join(peer)
+        peer.closed.add_done_callback(lambda _: self.broadcast.leave(peer))
+        return peer
+
+    async def status(self) -> Status:
+        """What this root is working with."""
+        tier = await asyncio.to_thread(probe)
+        self.consent.hint = tier.hint
+        info = await self.repository.inspect()
+        models = await self.models.models()
+        return Status(
+            version=__version__, root=str(self.paths.root), root_kind=info.kind, trunk=info.trunk, walls=tier.name,
+            walls_sentence=tier.sentence, walls_hint=tier.hint, consent=self.consent.answer_so_far, models=models,
+            modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description) for m in MODES.values()],
+            default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
+            notices=[*self.notices, *info.notices], uncommitted=await self.repository.count_changes())
+
+    def changed(self, session: str) -> None:
+        """A conversation's line changed: tell the clients."""
+        async def tell() -> None:
+            try:
+                line = await self.conversations.get(session)
+            except ThetisError:
+                return  # deleted meanwhile
+            self.broadcast.publish(StateChanged(conversation=line))
+
+        self._keep(asyncio.create_task(tell()))
+
+    def _incident(self, code: str, message: str, data: dict[str, Any]) -> None:
+        """Something about a child: told to everybody; a worker's death in a turn also stands in that log."""
+        session = str(data.get("name", "")).partition(":")[2]
+        where = f" (conversation {short(session)})" if session else ""
+        self.broadcast.publish(Notice(level="error", message=f"{message}{where}", session=session))
+
+    def request_close(self) -> None:
+        """Ask whoever runs this gateway to close it."""
+        self._close_requested.set()
+
+    async def close_requested(self) -> None:
+        """Return when a client asked for the end."""
+        await self._close_requested.wait()
+
+    async def close(self) -> None:
+        """End every turn, stop the children, close the log, give the lock back."""
+        await self.turns.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._control is not None:
+            self._control.close()
+        await self.fleet.supervisor.close()
+        self.runtimes.close()
+        await asyncio.to_thread(self.log.store.close)
+
+

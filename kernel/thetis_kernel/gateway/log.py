@@ -1,0 +1,68 @@
+"""The log as the gateway keeps it: an append is durable, then folded, then told to whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from thetis_kernel import crash
+from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.protocol.client import EventStored
+from thetis_kernel.protocol.events import Body, Event
+from thetis_kernel.store.folds import SessionState, apply, fold
+from thetis_kernel.store.store import Store
+
+
+class Log:
+    """Appends and folded states of all sessions of the root."""
+
+    def __init__(self, store: Store, broadcast: Broadcast) -> None:
+        self.store = store
+        self._broadcast = broadcast
+        self._states: dict[str, SessionState] = {}
+
+    async def append(self, session: str, body: Body, *, event_id: str = "") -> Event:
+        """Append one event; returns once it is synced. Raises StoreError and its kinds."""
+        return (await self.append_many(session, [body], event_ids=[event_id]))[0]
+
+    async def append_many(self, session: str, bodies: Sequence[Body], *, event_ids: Sequence[str] = ()) -> list[Event]:
+        """Append several events as one atomic group."""
+        ids = list(event_ids) or [""] * len(bodies)
+        state = await self.state(session)
+        known = state.last_seq
+        events = await asyncio.wrap_future(self.store.append_many(session, list(zip(bodies, ids, strict=True))))
+        crash.point("ack.before")
+        for event in events:
+            if event.seq > known:
+                self._fold(session, event)
+        crash.point("ack.after")
+        return events
+
+    def _fold(self, session: str, event: Event) -> None:
+        state = self._states.get(session)
+        if state is None or event.seq <= state.last_seq:
+            return
+        if event.seq != state.last_seq + 1:
+            # Another append was acknowledged first; read what lies between, in order.
+            for missed in self.store.read(session, after=state.last_seq):
+                if missed.seq <= event.seq:
+                    self._take(session, missed)
+            return
+        self._take(session, event)
+
+    def _take(self, session: str, event: Event) -> None:
+        self._states[session] = apply(self._states[session], event)
+        self._broadcast.publish(EventStored(event=event), session)
+
+    async def state(self, session: str) -> SessionState:
+        """The session's fold. Raises SessionDamaged."""
+        if session not in self._states:
+            self._states[session] = await asyncio.to_thread(self._read_state, session)
+        return self._states[session]
+
+    def _read_state(self, session: str) -> SessionState:
+        return fold(self.store.iterate(session))
+
+    def forget(self, session: str) -> None:
+        """The session is gone, or its fold shall be read anew."""
+        self._states.pop(session, None)

@@ -1,0 +1,145 @@
+"""Completions for turns, relayed from the model host: deltas go straight to the clients, the reply into the log.
+
+The stream never raises: whatever happens, there is a Finished saying how it ended, with what was received until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from thetis_kernel.errors import IpcError, ThetisError
+from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.fleet import Fleet
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.protocol.client import Delta
+from thetis_kernel.protocol.events import Assistant
+from thetis_kernel.protocol.ids import new_call_id, new_event_id
+from thetis_kernel.protocol.model import Complete, ListModels, Streamed
+from thetis_kernel.protocol.models import (
+    GOOD_ENDS,
+    Finished,
+    ModelInfo,
+    ModelRequest,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    Waiting,
+)
+
+MAX_REQUEST = 7 * 1024 * 1024
+"""Bytes of one request; a frame holds 8 MiB."""
+
+
+class _Stream:
+    """One running completion: where its deltas go, and what has come so far in case the host dies."""
+
+    def __init__(self, session: str, name: str) -> None:
+        self.session = session
+        self.name = name
+        self.text: list[str] = []
+        self.calls: dict[str, str] = {}
+
+    def call_id(self, provider_id: str) -> str:
+        """The host's own id for a call; providers reuse theirs."""
+        return self.calls.setdefault(provider_id, new_call_id())
+
+
+class ModelRelay:
+    """The gateway's side of the model host."""
+
+    def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast) -> None:
+        self._fleet = fleet
+        fleet.model_tells = {Streamed: self.streamed}
+        self._log = log
+        self._broadcast = broadcast
+        self._streams: dict[str, _Stream] = {}
+        self._models: list[ModelInfo] = []
+
+    async def models(self) -> list[ModelInfo]:
+        """The models that can be used; asked once."""
+        if not self._models:
+            host = await self._fleet.model()
+            self._models = await host.peer.call(ListModels())
+        return self._models
+
+    async def complete(self, session: str, turn: str, request: bytes, record: bool, stop: asyncio.Event) -> bytes:
+        """Run one completion; the JSON of the contract's llm.complete. Raises ThetisError for a request that does not fit."""
+        stream = _Stream(session, new_event_id())
+        state = await self._log.state(session)
+        encoded = _request(request, state.model or (await self.models())[0].id, session)
+        finished = self._own_ids(stream, await self._run(stream, encoded, stop))
+        seq = 0
+        if record and finished.blocks:
+            event = await self._log.append(session, Assistant(
+                blocks=finished.blocks, model=finished.model or state.model, end=finished.end, detail=finished.detail,
+                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn))
+            seq = event.seq
+        return msgspec.json.encode({"seq": seq, "end": finished.end, "blocks": finished.blocks, "detail": finished.detail,
+                                    "usage": msgspec.to_builtins(finished.usage)})
+
+    async def _run(self, stream: _Stream, request: bytes, stop: asyncio.Event) -> Finished:
+        self._streams[stream.name] = stream
+        try:
+            host = await self._fleet.model()
+            asked = asyncio.ensure_future(host.peer.call(Complete(stream=stream.name, request=request), timeout=None))
+            stopped = asyncio.ensure_future(stop.wait())
+            await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if asked.done():
+                return asked.result()
+            asked.cancel()
+            return self._partial(stream, "cancelled", "Stopped.")
+        except IpcError:
+            return self._partial(stream, "transport", "The model host died in the middle of the reply.")
+        except ThetisError as error:
+            return self._partial(stream, "bad-request", str(error))
+        finally:
+            del self._streams[stream.name]
+
+    def _partial(self, stream: _Stream, end: Any, detail: str) -> Finished:
+        text = "".join(stream.text)
+        return Finished(end=end, blocks=[{"type": "text", "text": text}] if text.strip() else [], detail=detail)
+
+    def _own_ids(self, stream: _Stream, finished: Finished) -> Finished:
+        blocks = [{**block, "id": stream.call_id(str(block.get("id", "")))} if block.get("type") == "tool_use" else block
+                  for block in finished.blocks]
+        return msgspec.structs.replace(finished, blocks=blocks)
+
+    def streamed(self, tell: Streamed) -> None:
+        """Deltas arrived from the model host."""
+        stream = self._streams.get(tell.stream)
+        if stream is None:
+            return  # withdrawn meanwhile
+        for item in tell.items:
+            match item:
+                case TextDelta():
+                    stream.text.append(item.text)
+                    self._delta(stream, "text", item.text)
+                case ThinkingDelta():
+                    self._delta(stream, "thinking", item.text)
+                case ToolCallDelta():
+                    self._delta(stream, "tool-call", item.name, stream.call_id(item.call))
+                case Waiting():
+                    self._delta(stream, "waiting", f"{item.reason} (trying again in {item.delay_ms / 1000:.0f} s)")
+                case Finished():
+                    pass  # the answer to Complete says it
+
+    def _delta(self, stream: _Stream, kind: str, text: str, call: str = "") -> None:
+        self._broadcast.publish(
+            Delta(session=stream.session, kind=kind, text=text, call=call, stream=stream.name), stream.session)
+
+
+def _request(raw: bytes, model: str, session: str) -> bytes:
+    """The guest's request as a ModelRequest: it cannot choose the model, the conversation's setting does."""
+    if len(raw) > MAX_REQUEST:
+        raise ThetisError(f"The request has {len(raw)} bytes, more than the {MAX_REQUEST} that can be sent.",
+                          code="request-too-large", hint="Compact the conversation.")
+    try:
+        table = msgspec.json.decode(raw, type=dict[str, Any])
+        known = {key: table[key] for key in ("system", "messages", "tools", "max_tokens") if key in table}
+        return msgspec.json.encode(msgspec.convert({**known, "model": model, "session": session}, ModelRequest))
+    except msgspec.MsgspecError as error:
+        raise ThetisError(f"The model request does not fit: {error}.", code="bad-arguments") from error

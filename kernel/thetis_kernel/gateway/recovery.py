@@ -1,0 +1,25 @@
+"""What a crash left open, closed when the gateway starts: every call gets its one result, every turn its one end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from thetis_kernel.errors import StoreError
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.store.recovery import repairs
+
+
+async def recover(log: Log) -> list[str]:
+    """Repair all sessions; sentences about those that could not be."""
+    problems = []
+    for row in await asyncio.to_thread(log.store.sessions):
+        if row.damaged or not row.open_turn:
+            continue
+        try:
+            events = await asyncio.to_thread(log.store.read_all, row.id)
+            bodies = repairs(events)
+            if bodies:
+                await log.append_many(row.id, bodies)
+        except StoreError as error:
+            problems.append(f"Conversation {row.short_id} could not be repaired: {error}")
+    return problems

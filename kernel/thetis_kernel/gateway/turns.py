@@ -1,0 +1,285 @@
+"""A turn, from a person's words to its commit: durable words, worktree, worker, agent, commit, exactly one end.
+
+Whatever happens in between (a stop, a dead worker, a guest that traps, a full disk), every invocation is answered and the
+turn has one turn-finished. A worker's death is retried at most twice by the gateway itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from thetis_kernel import crash
+from thetis_kernel.config.modes import mode as mode_of
+from thetis_kernel.config.settings import Settings
+from thetis_kernel.errors import IpcError, StoreError, ThetisError
+from thetis_kernel.gateway.guests import Guests
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.repository import Repository
+from thetis_kernel.gateway.workers import Workers
+from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, TurnFinished, TurnStarted, User
+from thetis_kernel.protocol.ids import new_turn_id
+from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
+from thetis_kernel.store.recovery import close_invocations
+
+MAX_ATTEMPTS = 2
+"""Automatic resumes of one turn after its worker died (DESIGN 6)."""
+KILL_AFTER_S = 12.0
+"""A stopped turn whose worker still has not answered after this long loses its worker."""
+
+
+class Turn:
+    """One running turn. `stop` outranks everything; `ending` means the agent has returned and takes no more words."""
+
+    def __init__(self, session: str, identifier: str, attempt: int) -> None:
+        self.session = session
+        self.id = identifier
+        self.attempt = attempt
+        self.stop = asyncio.Event()
+        self.ending = False
+        self.done = asyncio.Event()
+        self.started = time.monotonic()
+        self.deliver: Callable[[Deliver], None] | None = None
+        self.task: asyncio.Task[None] | None = None
+
+
+class Turns:
+    """All running turns of the root, at most one a conversation."""
+
+    def __init__(self, log: Log, repository: Repository, guests: Guests, models: ModelRelay, settings: Settings,
+                 changed: Callable[[str], None]) -> None:
+        self._log = log
+        self._repository = repository
+        self._guests = guests
+        self._models = models
+        self._settings = settings
+        self._changed = changed
+        self._turns: dict[str, Turn] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self.workers: Workers | None = None
+        """Set by the gateway right after both exist; they need each other."""
+        self.closing = False
+
+    def running(self, session: str) -> Turn | None:
+        """The conversation's running turn."""
+        return self._turns.get(session)
+
+    def all_running(self) -> list[Turn]:
+        """Every running turn."""
+        return list(self._turns.values())
+
+    async def submit(self, session: str, text: str, event_id: str, with_changes: bool) -> tuple[int, str, str]:
+        """(seq, "turn" or "nudge", turn id) once the words are durable. The same event_id again changes nothing."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            known = await asyncio.to_thread(self._log.store.find_event, event_id) if event_id else None
+            if known is not None:
+                running = self._turns.get(session)
+                return known.seq, "nudge" if known.kind == "nudge" else "turn", running.id if running else ""
+            turn = self._turns.get(session)
+            if turn is not None and turn.ending:
+                await turn.done.wait()
+                turn = self._turns.get(session)
+            if turn is not None:
+                event = await self._log.append(session, Nudge(text=text, turn=turn.id), event_id=event_id)
+                if turn.deliver is not None:
+                    turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
+                return event.seq, "nudge", turn.id
+            self._check_open()
+            event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
+            return event.seq, "turn", self._begin(session, 0).id
+
+    async def resume(self, session: str) -> bool:
+        """Go on with an interrupted conversation without new words; False when there is nothing to go on with."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            state = await self._log.state(session)
+            if self._turns.get(session) is not None or not state.interrupted:
+                return False
+            self._check_open()
+            self._begin(session, 0)
+            return True
+
+    async def stop(self, session: str) -> bool:
+        """Stop the running turn, durably; True when there was one."""
+        turn = self._turns.get(session)
+        if turn is None or turn.ending:
+            return False
+        if not turn.stop.is_set():
+            turn.stop.set()
+            with contextlib.suppress(StoreError):  # a full disk must not keep a turn from being stopped
+                await self._log.append(session, SystemNote(text="The person stopped this turn.", about="stop"))
+        return True
+
+    async def wait_idle(self, session: str) -> None:
+        """Return once the conversation has no running turn."""
+        while (turn := self._turns.get(session)) is not None:
+            await turn.done.wait()
+
+    async def close(self) -> None:
+        """Stop every turn and wait until each has its end in the log."""
+        self.closing = True
+        turns = self.all_running()
+        for turn in turns:
+            turn.stop.set()
+        await asyncio.gather(*(turn.done.wait() for turn in turns))
+
+    def _check_open(self) -> None:
+        if self.closing:
+            raise ThetisError("Thetis is closing; nothing new is started.", code="closing")
+        if not self._log.store.accepts_turns():
+            raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
+                              hint="Free some space; nothing was lost, and it goes on by itself.")
+
+    def _begin(self, session: str, attempt: int) -> Turn:
+        turn = Turn(session, new_turn_id(), attempt)
+        self._turns[session] = turn
+        turn.task = asyncio.create_task(self._run(turn), name=f"turn-{session}-{turn.id}")
+        return turn
+
+    async def _run(self, turn: Turn) -> None:
+        """The whole turn. Ends with exactly one turn-finished; then perhaps a follow-up."""
+        follow_up = -1
+        try:
+            state = await self._log.state(turn.session)
+            model = state.model or (await self._models.models())[0].id
+            await self._log.append(turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt))
+            self._changed(turn.session)
+            crash.point("gateway.turn-start")
+            outcome, died = await self._outcome(turn)
+            turn.ending = True
+            await self._finish(turn, outcome, "restarted" if died else outcome.stopped_by)
+            follow_up = await self._follow_up(turn, outcome, died)
+        except StoreError as error:
+            turn.ending = True
+            await self._last_resort(turn, error)
+        finally:
+            self._turns.pop(turn.session, None)
+            if follow_up >= 0 and not self.closing:
+                self._begin(turn.session, follow_up)
+            turn.done.set()
+            self._changed(turn.session)
+
+    async def _outcome(self, turn: Turn) -> tuple[TurnOutcome, bool]:
+        """(how the agent ended, whether its worker died). Never raises but for the store's errors."""
+        try:
+            return await self._work(turn), False
+        except StoreError:
+            raise
+        except IpcError as error:
+            if turn.stop.is_set():
+                return TurnOutcome(stopped_by="cancelled", detail="Stopped."), False
+            await self._incident(turn, "worker-died", f"The conversation's worker died in the middle of a turn: {error.message}")
+            return TurnOutcome(stopped_by="restarted", detail="Its worker died."), True
+        except ThetisError as error:
+            if turn.stop.is_set():
+                return TurnOutcome(stopped_by="cancelled", detail="Stopped."), False
+            await self._incident(turn, error.code, str(error))
+            return TurnOutcome(stopped_by="error", detail=str(error)), False
+
+    async def _work(self, turn: Turn) -> TurnOutcome:
+        if self.workers is None:
+            raise ThetisError("The gateway is not open.", code="closing")
+        worktree = asyncio.ensure_future(self._unless_stopped(turn, self._repository.ensure_worktree(turn.session)))
+        try:
+            worker, agent, tools = await asyncio.gather(
+                self.workers.ensure(turn.session), self._guests.agent(), self._guests.tools())
+            place = await worktree
+        except BaseException:
+            worktree.cancel()
+            raise
+        if turn.stop.is_set():
+            return TurnOutcome(stopped_by="cancelled", detail="Stopped before it began.")
+        ask = RunTurn(turn=turn.id, turn_json=await self._turn_json(turn), agent=agent, tools=tools, place=place)
+        turn.deliver = worker.peer.tell
+        running = asyncio.ensure_future(worker.peer.call(ask, timeout=None))
+        stopped = asyncio.ensure_future(turn.stop.wait())
+        try:
+            await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                worker.peer.tell(CancelTurn(turn=turn.id))
+                await asyncio.wait((running,), timeout=KILL_AFTER_S)
+            if not running.done():
+                return TurnOutcome(stopped_by="cancelled", detail="Stopped; the worker did not answer.", stuck=True)
+            outcome = running.result()
+        finally:
+            stopped.cancel()
+            turn.deliver = None
+        if outcome.failure:
+            await self._incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
+                                 traceback=outcome.traceback[-8000:])
+        return outcome
+
+    async def _unless_stopped(self, turn: Turn, work: Any) -> Any:
+        """The result of `work`, which is cancelled when the turn is stopped (raising ThetisError)."""
+        working = asyncio.ensure_future(work)
+        stopped = asyncio.ensure_future(turn.stop.wait())
+        try:
+            await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                working.cancel()
+                await asyncio.wait((working,))
+                raise ThetisError("Stopped.", code="cancelled")
+            return working.result()
+        finally:
+            stopped.cancel()
+            working.cancel()
+
+    async def _turn_json(self, turn: Turn) -> bytes:
+        state = await self._log.state(turn.session)
+        mode = mode_of(state.mode)
+        models = {model.id: model for model in await self._models.models()}
+        chosen = models.get(state.model) or next(iter(models.values()))
+        agent = self._settings.agent
+        return msgspec.json.encode({
+            "session": turn.session,
+            "turn": turn.id,
+            "attempt": turn.attempt,
+            "mode": {"id": mode.id, "label": mode.label, "read_only": mode.read_only, "prompt": mode.prompt},
+            "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output},
+            "root": {"path": ".", "branch": state.branch},
+            "limits": {"iterations": agent.max_iterations, "tokens": agent.max_tokens,
+                       "wall_ms": int(agent.max_minutes * 60_000)},
+        })
+
+    async def _finish(self, turn: Turn, outcome: TurnOutcome, stopped_by: str) -> None:
+        if outcome.stuck and self.workers is not None:
+            await self.workers.discard(turn.session)
+            await self._incident(turn, "worker-stuck", "The agent did not return after a stop; its worker was replaced.")
+        await self._settle_invocations(turn)
+        await self._repository.commit_turn(turn.session, turn.id)
+        state = await self._log.state(turn.session)
+        crash.point("gateway.turn-end")
+        await self._log.append(turn.session, TurnFinished(
+            turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
+            iterations=outcome.iterations, tool_calls=state.turn_tool_calls, usage=state.turn_usage,
+            duration_ms=int((time.monotonic() - turn.started) * 1000)))
+
+    async def _settle_invocations(self, turn: Turn) -> None:
+        events = await asyncio.to_thread(self._log.store.read_all, turn.session)
+        bodies: list[Body] = close_invocations(events, turn.id)
+        if bodies:
+            await self._log.append_many(turn.session, bodies)
+
+    async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
+        """The attempt number of a turn that must follow at once, or -1."""
+        if turn.stop.is_set() or self.closing:
+            return -1
+        if died:
+            return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS else -1
+        state = await self._log.state(turn.session)
+        # Words that came after the agent's last look at its inbox would otherwise wait for the next message.
+        return 0 if outcome.stopped_by == "stop" and state.unread_nudges else -1
+
+    async def _incident(self, turn: Turn, code: str, message: str, **data: Any) -> None:
+        await self._log.append(turn.session, Incident(code=code, message=message, data={"turn": turn.id, **data}))
+
+    async def _last_resort(self, turn: Turn, error: StoreError) -> None:
+        """The log itself failed. Try once more to end the turn; if it cannot, the next start's recovery does."""
+        with contextlib.suppress(StoreError):
+            await self._settle_invocations(turn)
+            await self._log.append(turn.session, TurnFinished(turn=turn.id, stopped_by="error", detail=str(error)))

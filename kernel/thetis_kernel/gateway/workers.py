@@ -1,0 +1,104 @@
+"""A conversation's own process, and what it may ask: its log, completions, consent. Whose it is, the channel says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.fleet import Fleet, worker_name
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.protocol.client import Delta
+from thetis_kernel.protocol.events import Unknown, decode_body
+from thetis_kernel.protocol.worker import (
+    WORKER_MAY_APPEND,
+    AppendEvent,
+    CompleteModel,
+    ConsentUnwalled,
+    LogPage,
+    Output,
+    ReadLog,
+    ReadState,
+)
+from thetis_kernel.supervise.handle import Child
+
+
+class RunningTurn(Protocol):
+    """What a worker's requests need of the turn it runs."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def stop(self) -> asyncio.Event: ...
+
+
+class Workers:
+    """Spawns and finds workers; answers what they ask."""
+
+    def __init__(self, fleet: Fleet, log: Log, models: ModelRelay, broadcast: Broadcast,
+                 running: Callable[[str], RunningTurn | None], consent: Callable[[], Awaitable[bool]]) -> None:
+        self._fleet = fleet
+        self._log = log
+        self._models = models
+        self._broadcast = broadcast
+        self._running = running
+        self._consent = consent
+
+    async def ensure(self, session: str) -> Child:
+        """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
+        return await self._fleet.worker(session, self._asks(session), {Output: lambda tell: self._output(session, tell)})
+
+    async def discard(self, session: str) -> None:
+        """End a worker that is stuck or no longer wanted; the next turn gets a new one."""
+        await self._fleet.stop(worker_name(session))
+
+    def _asks(self, session: str) -> dict[type[Any], Any]:
+        async def read_log(ask: ReadLog) -> LogPage:
+            events, end = await asyncio.to_thread(self._log.store.read_projected, session, ask.after, ask.max_bytes)
+            return LogPage(events=events, end=end)
+
+        async def append(ask: AppendEvent) -> int:
+            return await self._append(session, ask)
+
+        async def read_state(ask: ReadState) -> dict[str, Any]:
+            state = await self._log.state(session)
+            return {key: msgspec.to_builtins(value) for key, value in state.scope(ask.scope).items()}
+
+        async def complete(ask: CompleteModel) -> bytes:
+            turn = self._turn(session, ask.turn)
+            return await self._models.complete(session, turn.id, ask.request, ask.record, turn.stop)
+
+        async def consent(ask: ConsentUnwalled) -> bool:
+            return await self._consent()
+
+        return {ReadLog: read_log, AppendEvent: append, ReadState: read_state, CompleteModel: complete,
+                ConsentUnwalled: consent}
+
+    def _turn(self, session: str, turn: str) -> RunningTurn:
+        running = self._running(session)
+        if running is None or running.id != turn:
+            raise ThetisError("This turn is over.", code="turn-over")
+        return running
+
+    async def _append(self, session: str, ask: AppendEvent) -> int:
+        if ask.kind not in WORKER_MAY_APPEND:
+            raise Refused(f"A worker cannot write {ask.kind[:40]!r} events.", capability="state")
+        if self._running(session) is None:
+            raise ThetisError("This turn is over.", code="turn-over")
+        try:
+            body = decode_body(ask.kind, ask.body)
+        except msgspec.ValidationError as error:
+            raise ThetisError(f"The {ask.kind} event does not fit: {error}.", code="bad-arguments") from error
+        if isinstance(body, Unknown):
+            raise ThetisError(f"There is no kind {ask.kind[:40]!r}.", code="bad-arguments")
+        event = await self._log.append(session, body, event_id=ask.event_id)
+        return event.seq
+
+    def _output(self, session: str, tell: Output) -> None:
+        self._broadcast.publish(Delta(session=session, kind="output", text=tell.text, call=tell.call), session)

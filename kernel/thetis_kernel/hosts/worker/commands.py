@@ -1,0 +1,81 @@
+"""The worker's commands: toolhost's request handed to the walls, with consent asked where there are none."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from thetis_kernel.errors import WallError
+from thetis_kernel.ipc.threads import ThreadPeer
+from thetis_kernel.paths import cache_home, state_home, user_config_file
+from thetis_kernel.protocol.worker import ConsentUnwalled, Place
+from thetis_kernel.toolhost.context import CommandRun
+from thetis_kernel.walls.command import Command
+from thetis_kernel.walls.probe import probe
+from thetis_kernel.walls.runner import Runner
+from thetis_kernel.walls.toolchains import Toolchains, find
+
+OUTPUT_BYTES = 32 * 1024
+"""Of a command's output that reaches the log; the whole goes to the spill."""
+
+
+class WalledCommands:
+    """toolhost's Commands over the walls of this machine."""
+
+    def __init__(self, place: Place, peer: ThreadPeer) -> None:
+        self._place = place
+        self._peer = peer
+
+    def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
+        """Run one command. Raises WallError when there are no walls and no consent."""
+        tier = probe()
+        place = self._place
+        unwalled = place.unwalled
+        if tier.name == "none" and not unwalled:
+            unwalled = self._peer.call(ConsentUnwalled(), timeout=None)
+            if not unwalled:
+                raise WallError("Commands cannot be confined on this machine, so none is run.", hint=tier.hint)
+        command.spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        result = Runner(tier).run(
+            Command(
+                text=command.text,
+                cwd=command.cwd,
+                writable=(Path(place.worktree), Path(place.workspace)),
+                readable=tuple(Path(path) for path in place.readable),
+                git_dirs=tuple(Path(path) for path in place.git_dirs),
+                toolchains=self._toolchains,
+                timeout_ms=command.timeout_ms,
+                output_bytes=OUTPUT_BYTES,
+                spill=command.spill,
+                network=place.network,
+                unwalled=unwalled,
+            ),
+            on_output,
+            cancel,
+        )
+        spilled = f"/spill/{command.spill.name}" if result.spill else ""
+        answer: dict[str, Any] = {
+            "exit": result.exit_code,
+            "signal": result.signal,
+            "output": result.output,
+            "truncated": result.truncated,
+            "timed_out": result.timed_out,
+            "cancelled": result.cancelled,
+            "spill": spilled,
+            "duration_ms": result.duration_ms,
+        }
+        if result.truncated:
+            answer["total_bytes"] = result.total_bytes
+        if result.notes:
+            answer["notes"] = list(result.notes)
+        return answer
+
+    @cached_property
+    def _toolchains(self) -> Toolchains:
+        """The person's own compilers and interpreters, found on PATH; never their state, configuration or caches."""
+        hidden = (state_home(), cache_home(), user_config_file().parent)
+        return find(os.environ.get("PATH", ""), Path(os.environ.get("HOME", "/")), hidden)

@@ -1,0 +1,30 @@
+"""The conversation's log as seen from the worker: the gateway's channel behind toolhost's Journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thetis_kernel.ipc.threads import ThreadPeer
+from thetis_kernel.protocol.events import Body, encode_body, kind_of
+from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.worker import AppendEvent, LogPage, ReadLog, ReadState
+
+
+class GatewayJournal:
+    """Appends and reads through the channel; each append is answered once it is durable."""
+
+    def __init__(self, peer: ThreadPeer) -> None:
+        self._peer = peer
+
+    def append(self, body: Body) -> int:
+        """Append one event; its seq. Raises RemoteError (store-full, lease-lost, ...) or PeerGone."""
+        ask = AppendEvent(event_id=new_event_id(), kind=kind_of(body), body=encode_body(body))
+        return self._peer.call(ask, timeout=None)
+
+    def read(self, after: int, max_bytes: int) -> LogPage:
+        """Projected events after `after`."""
+        return self._peer.call(ReadLog(after=after, max_bytes=max_bytes))
+
+    def state(self, scope: str) -> dict[str, Any]:
+        """The fold's values of one scope."""
+        return self._peer.call(ReadState(scope=scope))

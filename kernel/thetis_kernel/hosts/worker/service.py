@@ -1,0 +1,69 @@
+"""The worker's requests: run a turn, stop it, hand it a nudge, go when idle."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from thetis_kernel import crash
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.hosts.worker.turn import Turn
+from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
+
+if TYPE_CHECKING:
+    from thetis_kernel.ipc.threads import Serving, ThreadPeer
+    from thetis_kernel.supervise.context import ChildContext
+
+
+class WorkerService:
+    """State of one worker: at most one running turn."""
+
+    peer: ThreadPeer
+
+    def __init__(self, fds: dict[str, int]) -> None:
+        self._fds = fds
+        self._lock = threading.Lock()
+        self._turn: Turn | None = None
+
+    def run_turn(self, ask: RunTurn, serving: Serving) -> TurnOutcome:
+        """Run one turn to its end; a second one at the same time is refused."""
+        turn = Turn(ask, self.peer, self._fds)
+        with self._lock:
+            if self._turn is not None:
+                raise ThetisError("This conversation already has a running turn.", code="busy")
+            self._turn = turn
+        try:
+            crash.point("worker.turn-start")
+            outcome = turn.run()
+            crash.point("worker.turn-end")
+            return outcome
+        finally:
+            with self._lock:
+                self._turn = None
+
+    def cancel(self, tell: CancelTurn) -> None:
+        """Stop the turn it names; a stop for an older turn does nothing."""
+        turn = self._turn
+        if turn is not None and turn.id == tell.turn:
+            turn.cancel()
+
+    def deliver(self, tell: Deliver) -> None:
+        """Put a nudge into the running turn's inbox."""
+        turn = self._turn
+        if turn is not None and turn.id == tell.turn:
+            turn.inbox.deliver(tell.seq, tell.text)
+
+    def is_idle(self) -> bool:
+        """Whether this worker may go now; the supervisor then ends it."""
+        return self._turn is None
+
+
+def serve(context: ChildContext) -> None:
+    """Role module entry: answer the gateway until it goes away."""
+    service = WorkerService(context.fds)
+    service.peer = context.connect(
+        asks={RunTurn: service.run_turn},
+        tells={CancelTurn: service.cancel, Deliver: service.deliver},
+        is_idle=service.is_idle,
+    )
+    context.run()

@@ -1,0 +1,32 @@
+"""What a turn's prompt says about the checkout: the project's rules and one level of the workspace.
+
+Stable between turns on purpose: no sizes, no dates, so that the prompt stays byte-identical while nothing changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.toolhost.tree import Tree
+
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+MAX_RULES = 32 * 1024
+MAX_WORKSPACE = 120
+"""Entries of the workspace that are named."""
+
+
+def surroundings(tree: Tree, workspace: Path) -> dict[str, Any]:
+    """{"project_rules": text, "project_rules_file": name, "workspace": [names, directories with a slash first]}."""
+    found: dict[str, Any] = {"project_rules": "", "project_rules_file": ""}
+    for name in RULE_FILES:
+        try:
+            raw = tree.read_bytes(name, 1 << 20)
+        except ThetisError:
+            continue  # not there, or not a file that can be read: the same as no rules
+        found = {"project_rules": raw[:MAX_RULES].decode("utf-8", "ignore"), "project_rules_file": name}
+        break
+    entries = sorted(workspace.iterdir(), key=lambda e: (not e.is_dir(), e.name)) if workspace.is_dir() else []
+    found["workspace"] = [f"{e.name}/" if e.is_dir() else e.name for e in entries[:MAX_WORKSPACE]]
+    return found

@@ -1,0 +1,141 @@
+"""One turn in the worker: the agent guest on a thread of its own, its imports, and every way it can be stopped."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from thetis_kernel.errors import GuestError, ThetisError
+from thetis_kernel.hosts.worker.commands import WalledCommands
+from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
+from thetis_kernel.hosts.worker.journal import GatewayJournal
+from thetis_kernel.hosts.worker.surroundings import surroundings
+from thetis_kernel.protocol.worker import CompleteModel, Output, RunTurn, TurnOutcome
+from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.sandbox import sandbox_imports
+from thetis_kernel.wasm.call import Abort, GuestCall, run_in_thread
+from thetis_kernel.wasm.limits import AGENT_LIMITS, TOOL_LIMITS
+from thetis_kernel.wasm.runtimes import open_runtime
+
+if TYPE_CHECKING:
+    from thetis_kernel.ipc.threads import ThreadPeer
+
+STOP_GRACE_S = 1.0
+"""A stopped agent may return by itself for this long, then its wasm is aborted."""
+STUCK_S = 5.0
+"""After an abort, an agent still inside an import for this long is given up; the gateway recycles the worker."""
+
+
+class Turn:
+    """One turn. `run` blocks its thread until the agent has returned, was aborted, or is stuck."""
+
+    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int]) -> None:
+        self.id = ask.turn
+        self.inbox = Inbox()
+        self._ask = ask
+        self._peer = peer
+        self._fds = fds
+        self._abort = Abort()
+        self._tool_abort = Abort()
+        self._journal = GatewayJournal(peer)
+        self._cancelled = threading.Event()
+        self._context = TurnContext(
+            turn=ask.turn,
+            place=ask.place,
+            journal=self._journal,
+            commands=WalledCommands(ask.place, peer),
+            output=lambda call, text: peer.tell(Output(call=call, text=text)),
+            guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
+            call_guest=self._call_tool,
+            cancelled=self._cancelled,
+        )
+
+    def cancel(self) -> None:
+        """Stop: effects at once, then the guest."""
+        self._cancelled.set()
+        self._tool_abort.fire("stopped")
+
+    def run(self) -> TurnOutcome:
+        """Call handle-turn and say how it ended; never raises for what a guest does."""
+        try:
+            turn_json = self._turn_json()
+            imports = {
+                **sys_imports(self._context, self._ask.agent, _diagnose),
+                **agent_imports(self._context, self._journal, self.inbox, self._complete),
+            }
+            call = GuestCall(open_runtime("agent", self._fds["runtime-agent"]), self._ask.agent.bundle, imports,
+                             AGENT_LIMITS, abort=self._abort, on_log=_guest_output(self._ask.agent.aspect))
+            answer = self._wait(run_in_thread(call, "handle-turn", turn_json))
+        except GuestError as error:
+            if self._cancelled.is_set() and error.kind == "abort":
+                return TurnOutcome(stopped_by="cancelled", detail="Stopped.")
+            return TurnOutcome(stopped_by="error", detail=error.message, failure=error.kind, traceback=error.traceback)
+        except ThetisError as error:
+            return TurnOutcome(stopped_by="error", detail=str(error), failure=error.code)
+        if answer is None:
+            return TurnOutcome(stopped_by="cancelled", detail="Stopped; the agent did not return.", stuck=True)
+        return _outcome(answer)
+
+    def _wait(self, future: Future[str]) -> str | None:
+        """The agent's answer; None when it is stuck after a stop."""
+        while True:
+            try:
+                return future.result(timeout=0.05 if self._cancelled.is_set() else 0.25)
+            except FutureTimeout:
+                if not self._cancelled.is_set():
+                    continue
+            try:
+                return future.result(timeout=STOP_GRACE_S)
+            except FutureTimeout:
+                self._abort.fire("stopped")
+            try:
+                return future.result(timeout=STUCK_S)
+            except FutureTimeout:
+                return None
+
+    def _turn_json(self) -> str:
+        table: dict[str, Any] = msgspec.json.decode(self._ask.turn_json)
+        table["root"] = {**table.get("root", {}), **surroundings(self._context.tree, Path(self._ask.place.workspace))}
+        return json.dumps(table, ensure_ascii=False)
+
+    def _complete(self, request: bytes, record: bool) -> bytes:
+        return self._peer.call(CompleteModel(turn=self.id, request=request, record=record), timeout=None)
+
+    @cached_property
+    def _tool_runtime(self) -> Any:
+        return open_runtime("tool", self._fds["runtime-tool"])
+
+    def _call_tool(self, name: str, call: str, arguments: dict[str, Any]) -> str:
+        guest = self._context.guests[name]
+        imports = {**sys_imports(self._context, guest, _diagnose), **sandbox_imports(self._context, call)}
+        run = GuestCall(self._tool_runtime, guest.bundle, imports, TOOL_LIMITS, abort=self._tool_abort,
+                        on_log=_guest_output(guest.aspect))
+        session = str(msgspec.json.decode(self._ask.turn_json).get("session", ""))
+        return run.run("invoke", session, json.dumps(arguments, ensure_ascii=False), guest.config)
+
+
+def _outcome(answer: str) -> TurnOutcome:
+    try:
+        table = json.loads(answer)
+        return TurnOutcome(stopped_by=str(table["stopped_by"]), detail=str(table.get("detail", "")),
+                           iterations=int(table.get("iterations", 0)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return TurnOutcome(stopped_by="error", detail="The agent's handle-turn answered something else than its contract.",
+                           failure="type")
+
+
+def _diagnose(aspect: str, level: str, message: str) -> None:
+    """A guest's own log line: into this process's captured stderr, one bounded line each."""
+    sys.stderr.write(f"[{aspect} {level}] {message[:2000]!r}\n")
+
+
+def _guest_output(aspect: str) -> Any:
+    return lambda stream, text: _diagnose(aspect, stream, text)
