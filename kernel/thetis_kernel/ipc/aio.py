@@ -86,8 +86,8 @@ class AsyncPeer(asyncio.BufferedProtocol):
         self._buffer = bytearray(_READ_SIZE)
         self._waiters: dict[int, asyncio.Future[Any]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._pongs: dict[int, asyncio.Future[None]] = {}
-        self._last_ping = 0
+        self._pings = 0
+        self._pongs = 0
         self._room = asyncio.Event()
         self._room.set()
         self._heard = loop.time()
@@ -153,21 +153,21 @@ class AsyncPeer(asyncio.BufferedProtocol):
         """The other end's hello. Raises the reason when the channel ends before it."""
         return await asyncio.shield(self._greeted)
 
-    async def ping(self, timeout: float) -> bool:
-        """Whether the other end's channel answers within `timeout` seconds; its handlers are not asked."""
+    def ping(self) -> None:
+        """Ask the other end's channel, not its handlers, for a sign of life; it shows in `pongs`."""
         self._check_open()
-        self._last_ping += 1
-        number = self._last_ping
-        pong = self._pongs[number] = self._loop.create_future()
-        try:
-            self._write(self._core.ping(number))
-            async with asyncio.timeout(timeout):
-                await pong
-        except TimeoutError:
-            return False
-        finally:
-            self._pongs.pop(number, None)
-        return True
+        self._pings += 1
+        self._write(self._core.ping(self._pings))
+
+    @property
+    def pongs(self) -> int:
+        """Pings answered so far."""
+        return self._pongs
+
+    @property
+    def traffic(self) -> int:
+        """Requests made and received so far: grows exactly when the channel is used for something."""
+        return self._core.traffic
 
     @property
     def open_calls(self) -> int:
@@ -255,10 +255,8 @@ class AsyncPeer(asyncio.BufferedProtocol):
                 withdrawn = self._tasks.pop(number, None)
                 if withdrawn is not None:
                     withdrawn.cancel()
-            case Alive(n=n):
-                pong = self._pongs.pop(n, None)
-                if pong is not None and not pong.done():
-                    pong.set_result(None)
+            case Alive():
+                self._pongs += 1
             case Greeted(hello=hello):
                 if self._watch is not None:
                     self._watch.cancel()
@@ -356,7 +354,7 @@ class AsyncPeer(asyncio.BufferedProtocol):
             self._watch.cancel()
         if self._transport is not None:
             self._transport.abort()
-        for waiter in (*self._waiters.values(), *self._pongs.values(), self._greeted):
+        for waiter in (*self._waiters.values(), self._greeted):
             if not waiter.done():
                 waiter.set_exception(PeerGone(reason.message, code=reason.code, hint=reason.hint))
         if not self._greeted.cancelled():

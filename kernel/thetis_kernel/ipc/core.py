@@ -117,6 +117,7 @@ class Core:
         self._last_id = 0
         self._calls: dict[int, type[Ask[Any]]] = {}
         self._last_served = 0
+        self._last_ping = 0
         self._serving: set[int] = set()
 
     # What this end sends
@@ -146,6 +147,7 @@ class Core:
 
     def ping(self, n: int) -> bytearray:
         """The frame that asks whether the other end is there."""
+        self._last_ping = n
         return encode(Ping(n))
 
     def reply(self, number: int, ask: Ask[Any], value: Any) -> bytearray:
@@ -175,6 +177,11 @@ class Core:
     def serving(self) -> int:
         """Requests of the other end without an answer."""
         return len(self._serving)
+
+    @property
+    def traffic(self) -> int:
+        """Requests made and received so far."""
+        return self._last_id + self._last_served
 
     @property
     def partial(self) -> bool:
@@ -223,6 +230,8 @@ class Core:
             case Ping(n=n):
                 return Send(encode(Pong(n)))
             case Pong(n=n):
+                if not 0 < n <= self._last_ping:
+                    raise ProtocolError(f"{self.other} answered a ping that was never sent")
                 return Alive(n)
             case Hello():
                 raise ProtocolError(f"{self.other} said hello twice")
