@@ -1,0 +1,41 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+ONLY ?=
+export PYTHON VENV
+
+.PHONY: run test test-all bench lint lock setup venv mutate clean
+
+venv:
+	@scripts/bootstrap
+
+setup: venv  ## build the guest runtimes (cached outside the checkout)
+	@$(BIN)/thetis setup
+
+run: setup  ## the screen; without a terminal, the same tour headless
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/thetis; else exec scripts/tour "$(CURDIR)/$(BIN)/thetis"; fi
+
+test: setup  ## the suite
+	@$(BIN)/python -m pytest -m "not slow"
+
+test-all: setup  ## the long ones too
+	@$(BIN)/python -m pytest
+
+bench: setup  ## one JSON line a figure; ONLY=prefix chooses
+	@$(BIN)/python -m bench $(ONLY)
+
+lint: venv  ## style, types, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+mutate: setup  ## each mutation must turn a test red
+	@$(BIN)/python -m tests.mutations
+
+lock: venv  ## renew requirements.lock from pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate \
+	  --python-version 3.11 --quiet --upgrade -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
