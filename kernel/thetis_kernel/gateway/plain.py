@@ -1,40 +1,38 @@
 """The renderer that is always there: every event as blocks, tersely, from its typed body.
 
 The floor under gateway guests: it draws the first screen, what a guest left out, and everything when there is none. A
-pure function that never fails: an event it cannot read is shown as its kind and raw text. Text comes out clean.
+pure function that never fails: an event it cannot read is shown as its kind and raw text. How each kind looks stands
+in `plain_kinds`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
-from thetis_kernel.protocol import events as ev
+from thetis_kernel.gateway.plain_kinds import draw
 from thetis_kernel.protocol.blocks import Block, RenderedEvent, bounded
-from thetis_kernel.protocol.cleaning import clean
+from thetis_kernel.protocol.events import Event, Unknown
 
 _RAW_SHOWN = 2000
-_VALUE_SHOWN = 300
-_FOLD_LINES = 12
+"""Bytes of an unreadable body: enough to recognise it, not to bury the transcript."""
 
 
-def render_plain(events: Sequence[ev.Event]) -> list[RenderedEvent]:
-    """The blocks of each event, in order; same length as `events`."""
+def render_plain(events: Sequence[Event]) -> list[RenderedEvent]:
+    """The blocks of each event, in order; as many as `events`."""
     return [_render(event) for event in events]
 
 
-def _render(event: ev.Event) -> RenderedEvent:
+def _render(event: Event) -> RenderedEvent:
     try:
         body = event.body
-        drawn = _unknown(body.kind, body.raw) if isinstance(body, ev.Unknown) else _DRAW[type(body)](body)
+        blocks = _raw(event) if isinstance(body, Unknown) else draw(body)
     except (msgspec.MsgspecError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        drawn = _unknown(event.kind, event.raw)  # a damaged or hostile body is shown as it stands
-    return clean(bounded(RenderedEvent(event.seq, drawn)))
+        blocks = _raw(event)  # damaged, or written by a stranger: shown as it stands
+    return bounded(RenderedEvent(event.seq, blocks))
 
 
-def _unknown(kind: str, raw: bytes) -> list[Block]:
-    text = raw[:_RAW_SHOWN].decode("utf-8", "replace")
-    return [Block("note", title=kind, body=text, format="code", language="json", tone="muted", folded=True)]
+def _raw(event: Event) -> list[Block]:
+    text = event.raw[:_RAW_SHOWN].decode("utf-8", "replace")
+    return [Block("note", title=event.kind, body=text, format="code", language="json", tone="muted", folded=True)]

@@ -1,15 +1,26 @@
 """What a renderer makes of events: blocks of data which the screen's own widgets draw.
 
 Everything here may come from a guest and holds text of strangers: no field is ever read as markup or control
-sequences. Bounds are enforced where guests' output enters (`bounded`).
+sequences. Bounds are enforced, and control characters taken out, where guests' output enters (`bounded`).
 """
 
 from __future__ import annotations
 
+import re
+
 import msgspec
+
+from thetis_kernel.protocol.plaintext import clean_line, clean_text
 
 MAX_BODY = 64 * 1024
 MAX_BLOCKS_PER_EVENT = 16
+MAX_LINE = 500
+MAX_VALUE = 2000
+MAX_FIELDS = 32
+KINDS = frozenset({"user", "assistant", "thinking", "tool", "result", "diff", "note", "incident", "turn", "state"})
+FORMATS = frozenset({"markdown", "text", "code", "diff"})
+TONES = frozenset({"normal", "muted", "good", "warn", "bad"})
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{0,32}")
 
 
 class Block(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,9 +50,24 @@ class RenderedEvent(msgspec.Struct, frozen=True):
 
 
 def bounded(rendered: RenderedEvent) -> RenderedEvent:
-    """The same blocks, cut to the limits above, each carrying its event's seq."""
-    blocks = [
-        msgspec.structs.replace(b, seq=rendered.seq, title=b.title[:500], body=b.body[:MAX_BODY], fields=b.fields[:32])
-        for b in rendered.blocks[:MAX_BLOCKS_PER_EVENT]
-    ]
-    return RenderedEvent(rendered.seq, blocks)
+    """The same blocks, cut to the limits above, of known words only, free of control characters, each carrying its
+    event's seq. Doing it twice changes nothing."""
+    return RenderedEvent(rendered.seq, [_bounded(b, rendered.seq) for b in rendered.blocks[:MAX_BLOCKS_PER_EVENT]])
+
+
+def _bounded(block: Block, seq: int) -> Block:
+    return Block(
+        kind=block.kind if block.kind in KINDS else "note",
+        seq=seq,
+        title=clean_line(block.title[: 2 * MAX_LINE])[:MAX_LINE].rstrip(),
+        body=clean_text(block.body[: 2 * MAX_BODY])[:MAX_BODY],
+        format=block.format if block.format in FORMATS else "text",
+        language=block.language if _LANGUAGE.fullmatch(block.language) else "",
+        tone=block.tone if block.tone in TONES else "normal",
+        folded=block.folded,
+        call=clean_line(block.call[:200]),
+        fields=[
+            (clean_line(label[:200])[:80].rstrip(), clean_text(value[: 2 * MAX_VALUE])[:MAX_VALUE])
+            for label, value in block.fields[:MAX_FIELDS]
+        ],
+    )

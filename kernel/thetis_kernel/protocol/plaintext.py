@@ -10,9 +10,10 @@ import re
 
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC with their text
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC: with their text
     r"|\x1b[ -/]*[0-~]"  # two-character and charset escapes
 )
+"""Linear in the text: no part of an alternative can run over the beginning of another sequence."""
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\u2028\u2029]")
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
