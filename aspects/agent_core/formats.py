@@ -1,0 +1,244 @@
+"""A logged result as text for the model: JSON of the host's operations made readable.
+
+Owns how each operation's result reads: numbered lines, one entry a line, and the way out last, where a model that
+skims finds it. A pure function of the log, so that a result reads the same in every later request. Must not know
+messages, and never fails: what it does not understand is passed on as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import markers
+from fields import flag, number, objects, parsed, strings, text
+
+LONG_LINE = 2_000
+"""Characters of one line of a file before the rest of the line is left out (a minified file is one line)."""
+
+
+def result_text(op: str, args: dict[str, Any], body: dict[str, Any]) -> str:
+    """What the model reads of a `tool-result` body whose call ran `op` with `args`."""
+    outcome = text(body, "outcome", "error")
+    content = text(body, "content")
+    value = parsed(content) if content[:1] in ("{", "[") else None
+    if outcome in ("error", "refused", "interrupted", "cancelled"):
+        words = _failure(outcome, content, value, op)
+    elif value is None and flag(body, "truncated"):
+        words = _salvaged(op, args, content)
+    else:
+        words = _success(op, args, content, value)
+    spill = text(body, "spill")
+    if spill and spill not in words:
+        words += f"\n[cut; the whole is in {spill}: read it with offset and limit, or search it]"
+    return words if words.strip() else markers.NO_OUTPUT
+
+
+def _success(op: str, args: dict[str, Any], content: str, value: Any) -> str:
+    reader = READERS.get(op)
+    if reader is None or value is None:
+        return content
+    return reader(value, args)
+
+
+def _failure(outcome: str, content: str, value: Any, op: str) -> str:
+    if op == "terminal.run" and isinstance(value, dict) and "output" in value:
+        return _run(value, {})
+    message = text(value, "message") or content.strip()
+    hint = text(value, "hint")
+    if outcome == "interrupted":
+        return message or markers.UNKNOWN_OUTCOME
+    if outcome == "cancelled":
+        return message or markers.NOT_RUN
+    said = f"{outcome}: {message or 'no reason was given'}"
+    return f"{said}\n{hint}" if hint else said
+
+
+# -- one reader for each operation
+
+
+def _read(value: Any, args: dict[str, Any]) -> str:
+    first = number(value, "first", 1)
+    body = text(value, "text")
+    total = number(value, "total")
+    if not body and total == 0:
+        return "(an empty file)"
+    lines = body.removesuffix("\n").split("\n")
+    if not body:
+        return f"(nothing at line {first}: the file has {total} lines)"
+    numbered = [f"{first + i:>6}\t{_short(line)}" for i, line in enumerate(lines)]
+    last = first + len(lines) - 1
+    if last < total:
+        numbered.append(f"[lines {first}-{last} of {total}; read on with offset={last + 1}]")
+    elif flag(value, "truncated"):
+        numbered.append(f"[cut at line {last}; read on with offset={last + 1}]")
+    return "\n".join(numbered)
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= LONG_LINE else f"{line[:LONG_LINE]} [+{len(line) - LONG_LINE} characters]"
+
+
+def _write(value: Any, args: dict[str, Any]) -> str:
+    verb = "created" if flag(value, "created") else "wrote"
+    return f"{verb} {text(value, 'path') or text(args, 'path')} ({number(value, 'bytes')} bytes)"
+
+
+def _edit(value: Any, args: dict[str, Any]) -> str:
+    count = number(value, "replaced", 1)
+    times = "once" if count == 1 else f"{count} times"
+    return f"edited {text(value, 'path') or text(args, 'path')}: replaced {times}"
+
+
+def _list(value: Any, args: dict[str, Any]) -> str:
+    entries = value if isinstance(value, list) else objects(value, "entries")
+    lines = [_entry(entry) for entry in entries if isinstance(entry, dict)]
+    if not lines:
+        return "(an empty directory)"
+    if flag(value, "truncated"):
+        lines.append("[cut: there is more; list a subdirectory, or use find]")
+    return "\n".join(lines)
+
+
+def _entry(entry: dict[str, Any]) -> str:
+    name = text(entry, "name") or text(entry, "path")
+    kind = text(entry, "kind")
+    if kind in ("dir", "directory"):
+        return f"{name}/"
+    return f"{name}  {size(number(entry, 'size'))}" if kind in ("", "file") else f"{name}  ({kind})"
+
+
+def size(count: int) -> str:
+    """Bytes for people: 512 B, 1.5 KB, 2.0 MB."""
+    if count < 1024:
+        return f"{count} B"
+    return f"{count / 1024:.1f} KB" if count < 1024 * 1024 else f"{count / 1024 / 1024:.1f} MB"
+
+
+def _search(value: Any, args: dict[str, Any]) -> str:
+    mode = text(args, "mode", "content")
+    lines = _matches(value) or strings(value, "files") or _counts(value)
+    if not lines:
+        return f"no matches for {text(args, 'pattern')!r}"
+    if flag(value, "truncated"):
+        advice = "narrow the pattern, path or glob" if mode == "content" else "narrow the path or glob"
+        lines = [*lines, f"[cut: there are more; {advice}, or raise max_results]"]
+    return "\n".join(lines)
+
+
+def _matches(value: Any) -> list[str]:
+    found = value if isinstance(value, list) else objects(value, "matches")
+    return [
+        f"{text(item, 'path')}:{number(item, 'line')}: {_short(text(item, 'text').rstrip())}"
+        for item in found
+        if isinstance(item, dict)
+    ]
+
+
+def _counts(value: Any) -> list[str]:
+    counts = value.get("counts") if isinstance(value, dict) else None
+    if isinstance(counts, dict):
+        return [f"{path}: {count}" for path, count in counts.items()]
+    return [f"{text(item, 'path')}: {number(item, 'count')}" for item in objects(value, "counts")]
+
+
+def _find(value: Any, args: dict[str, Any]) -> str:
+    paths = strings(value, "files") or strings(value, "paths")
+    paths = paths or [text(item, "path") for item in objects(value, "files")]
+    if isinstance(value, list):
+        paths = [item if isinstance(item, str) else text(item, "path") for item in value]
+    if not paths:
+        return f"no files match {text(args, 'glob')!r}"
+    if flag(value, "truncated"):
+        paths = [*paths, "[cut: there are more; narrow the glob or path, or raise max_results]"]
+    return "\n".join(paths)
+
+
+def _run(value: Any, args: dict[str, Any]) -> str:
+    output = text(value, "output").rstrip("\n")
+    seconds = number(value, "duration_ms") / 1000
+    if flag(value, "timed_out"):
+        end = f"timed out after {seconds:.0f} s and was stopped; give a larger timeout_ms, or run less"
+    elif flag(value, "cancelled"):
+        end = "stopped by the person"
+    elif text(value, "signal") or number(value, "signal"):
+        end = f"killed by signal {text(value, 'signal') or number(value, 'signal')}"
+    else:
+        end = f"exit {number(value, 'exit')}"
+    spill = text(value, "spill")
+    if spill:
+        end += f"; output cut, the whole is in {spill}"
+    elif flag(value, "truncated"):
+        end += "; output cut"
+    return f"{output}\n[{end}]" if output else f"[{end}, no output]"
+
+
+def _remember(value: Any, args: dict[str, Any]) -> str:
+    return f"noted {text(args, 'key')}"
+
+
+def _recall(value: Any, args: dict[str, Any]) -> str:
+    notes = objects(value, "notes")
+    if not notes:
+        key = text(args, "key")
+        return f"no note named {key!r}; recall without a key lists all" if key else "no notes yet"
+    return "\n".join(f"{text(item, 'key')}: {text(item, 'content')}" for item in notes)
+
+
+READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "files.read-file": _read,
+    "files.write-file": _write,
+    "files.edit-file": _edit,
+    "files.list-dir": _list,
+    "files.search-files": _search,
+    "files.find-files": _find,
+    "terminal.run": _run,
+    "notes.remember": _remember,
+    "notes.recall": _recall,
+}
+"""Operations whose result is JSON; of all others the content is text already."""
+
+_CUT_TEXT = {"files.read-file": "text", "terminal.run": "output"}
+_CUT_LIST = {
+    "files.list-dir": ("entries",),
+    "files.search-files": ("matches", "files", "counts"),
+    "files.find-files": ("files",),
+}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
+
+
+def _salvaged(op: str, args: dict[str, Any], content: str) -> str:
+    """What can still be read of JSON that the log's limit cut in the middle: the long text, or the first items."""
+    if op in _CUT_TEXT:
+        field = content.find(f'"{_CUT_TEXT[op]}":')
+        opening = content.find('"', content.find(":", field)) if field >= 0 else -1
+        return _ESCAPE.sub(_unescape, content[opening + 1 :]) if opening >= 0 else content
+    for name in _CUT_LIST.get(op, ()):
+        field = content.find(f'"{name}":[')
+        if field >= 0:
+            items = _items(content, content.index("[", field) + 1)
+            return _success(op, args, content, {name: items, "truncated": True})
+    return content
+
+
+def _items(content: str, at: int) -> list[Any]:
+    items: list[Any] = []
+    decoder = json.JSONDecoder()
+    while at < len(content):
+        try:
+            item, at = decoder.raw_decode(content, at)
+        except ValueError:
+            break
+        items.append(item)
+        at += 1  # the comma
+    return items
+
+
+def _unescape(match: re.Match[str]) -> str:
+    sign = match.group(1)
+    if sign[0] != "u":
+        return {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}.get(sign, sign)
+    code = int(sign[1:], 16)
+    return "\ufffd" if 0xD800 <= code < 0xE000 else chr(code)

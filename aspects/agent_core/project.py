@@ -1,0 +1,224 @@
+"""The projection: events of the log in, messages of the Messages API out.
+
+Owns what the model sees of the log and that it is a valid request for any log: cut anywhere, parallel calls, partial
+replies, failures, unknown kinds, results without calls. A pure fold: an event only ever adds to the end, so the
+messages of one request are the beginning of the next one's and the provider's cache keeps hitting. Must not read
+anything but the events given, and must not know the turn loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import markers
+from fields import flag, mapping, number, objects, text
+from formats import result_text
+from reply import Ids, legal_blocks
+
+LATE_RESULT_CHARS = 8_000
+"""A result that came after its place in the history was closed is quoted up to here."""
+GOOD_ENDS = ("stop", "tool-use", "max-tokens", "refusal")
+
+
+class Call:
+    """One tool_use of the newest assistant message and what is known of its answer."""
+
+    def __init__(self, raw: str, wire: str, name: str) -> None:
+        self.raw = raw
+        self.wire = wire
+        self.name = name
+        self.op = ""
+        self.args: dict[str, Any] = {}
+        self.begun = False
+        self.answer: tuple[str, bool] | None = None
+
+    def block(self) -> dict[str, Any]:
+        """The tool_result; a synthetic one where the log has none."""
+        content, ok = self.answer or (markers.UNKNOWN_OUTCOME if self.begun else markers.NOT_RUN, False)
+        block: dict[str, Any] = {"type": "tool_result", "tool_use_id": self.wire, "content": content}
+        if not ok:
+            block["is_error"] = True
+        return block
+
+
+class Projector:
+    """Feed it events in order; `messages()` is the request's history at any moment.
+
+    `model`: the id of the model that will be asked; only its own thinking is sent back to it.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._ids = Ids()
+        self._closed: list[dict[str, Any]] = []
+        self._calls: list[Call] = []
+        self._texts: list[tuple[int, str]] = []
+        self._unanswered: dict[str, Call] = {}
+        self._answered: set[str] = set()
+        self._agents_own: set[str] = set()
+        self._authors: set[str] = set()
+        self._cut = False
+
+    def feed(self, event: dict[str, Any]) -> None:
+        """Take the next event. Kinds that say nothing to a model, and kinds nobody here knows, change nothing."""
+        body = mapping(event, "body")
+        kind = text(event, "kind")
+        seq = number(event, "seq")
+        if kind == "user":
+            self._say(seq, self._user(body))
+        elif kind == "assistant":
+            self._assistant(body)
+        elif kind == "tool-invocation":
+            self._invocation(body)
+        elif kind == "tool-result":
+            self._result(seq, body)
+        elif kind == "nudge" and text(body, "text").strip():
+            from_person = text(body, "source", "user") != "system"
+            self._say(seq, markers.nudge(body["text"]) if from_person else markers.note(body["text"]))
+        elif kind == "system-note" and text(body, "text").strip():
+            self._say(seq, markers.note(body["text"]))
+        elif kind == "compaction":
+            self._say(0, _compaction(body))  # it stands for what is older, however late it was made
+        elif kind == "turn-finished":
+            self._finished(seq, body)
+        elif kind == "answer":
+            self._say(seq, _answers(body))
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The whole history, ending in a user message; the newest round is closed in the copy only."""
+        return [*self._closed, self._user_message(self._texts)]
+
+    # -- what each kind does
+
+    def _say(self, seq: int, words: str) -> None:
+        self._texts.append((seq, words))
+
+    def _user(self, body: dict[str, Any]) -> str:
+        words = text(body, "text")
+        if not words.strip():
+            words = markers.EMPTY_MESSAGE
+        for attachment in objects(body, "attachments"):
+            name = text(attachment, "name") or text(attachment, "digest")
+            words += f"\n\n[attachment: {name}, {text(attachment, 'media_type')}, {number(attachment, 'size')} bytes]"
+        author = text(body, "author")
+        if author:
+            self._authors.add(author)
+        return f"[{author}] {words}" if author and len(self._authors) > 1 else words
+
+    def _assistant(self, body: dict[str, Any]) -> None:
+        cut = flag(body, "partial") or text(body, "end", "stop") not in GOOD_ENDS
+        own = not cut and text(body, "model") == self._model
+        pairs = legal_blocks(objects(body, "blocks"), self._ids, own)
+        if not pairs:
+            return
+        # What was said while the model was already writing is not what it answered: it belongs after the reply.
+        seen = number(body, "seen")
+        late = [item for item in self._texts if seen and item[0] > seen]
+        self._close([item for item in self._texts if item not in late])
+        self._closed.append({"role": "assistant", "content": [block for block, _ in pairs]})
+        self._calls = [Call(raw, block["id"], block["name"]) for block, raw in pairs if block["type"] == "tool_use"]
+        self._texts = late
+        self._cut = cut
+        if cut:
+            why = text(body, "detail") or text(body, "end") or "interrupted"
+            self._texts.insert(0, (0, markers.note(f"The reply above was cut off: {why}")))
+
+    def _invocation(self, body: dict[str, Any]) -> None:
+        raw = text(body, "call")
+        if text(body, "origin", "model") == "agent":
+            self._agents_own.add(raw)
+            return
+        for call in self._calls:
+            if call.raw == raw and not call.begun and call.answer is None:
+                call.begun = True
+                call.op = text(body, "op")
+                call.args = mapping(body, "args")
+                return
+
+    def _result(self, seq: int, body: dict[str, Any]) -> None:
+        raw = text(body, "call")
+        for call in self._calls:
+            if call.raw == raw and call.answer is None:
+                call.answer = result_text(call.op, call.args, body), text(body, "outcome") == "ok"
+                self._answered.add(raw)
+                return
+        if raw in self._agents_own:
+            return
+        late = self._unanswered.pop(raw, None)
+        if late is None and raw in self._answered:
+            return
+        self._answered.add(raw)
+        name = late.name if late else "an earlier tool"
+        content = result_text(late.op if late else "", late.args if late else {}, body)[:LATE_RESULT_CHARS]
+        self._say(seq, markers.note(f"The result of a call of {name} arrived late:\n{markers.fenced(content)}"))
+
+    def _finished(self, seq: int, body: dict[str, Any]) -> None:
+        why = text(body, "stopped_by", "stop")
+        told, self._cut = self._cut, False
+        if told or why in ("stop", "asked", "restarted"):
+            return  # nothing went wrong, or one record of the interruption stands already
+        reason = "the person stopped it" if why == "cancelled" else text(body, "detail") or why
+        self._say(seq, markers.note(f"The turn ended early: {reason}"))
+
+    # -- building messages
+
+    def _close(self, texts: list[tuple[int, str]]) -> None:
+        self._closed.append(self._user_message(texts))
+        for call in self._calls:
+            if call.answer is None:
+                self._unanswered[call.raw] = call
+
+    def _user_message(self, texts: list[tuple[int, str]]) -> dict[str, Any]:
+        content: list[dict[str, Any]] = [call.block() for call in self._calls]
+        content += [{"type": "text", "text": words} for _, words in texts]
+        if not content:
+            words = markers.CONTINUE if self._closed else markers.BEGINNING
+            content.append({"type": "text", "text": words})
+        return {"role": "user", "content": content}
+
+
+def project(events: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
+    """The messages of a log; a compaction's summary stands where its first span began."""
+    projector = Projector(model)
+    for event in in_reading_order(events):
+        projector.feed(event)
+    return projector.messages()
+
+
+def in_reading_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with each compaction moved to the beginning of what it stands for; all else keeps its place."""
+    moved = [event for event in events if text(event, "kind") == "compaction"]
+    if not moved:
+        return events
+    moved.sort(key=_starts_at)
+    ordered: list[dict[str, Any]] = []
+    for event in events:
+        if text(event, "kind") == "compaction":
+            continue
+        while moved and _starts_at(moved[0]) < number(event, "seq"):
+            ordered.append(moved.pop(0))
+        ordered.append(event)
+    return ordered + moved
+
+
+def _starts_at(event: dict[str, Any]) -> int:
+    """The first sequence number a compaction stands for; its own when it names none."""
+    spans = mapping(event, "body").get("spans")
+    starts = [span[0] for span in spans if isinstance(span, list) and span] if isinstance(spans, list) else []
+    whole = [start for start in starts if isinstance(start, int) and not isinstance(start, bool)]
+    return min(whole, default=number(event, "seq"))
+
+
+def _compaction(body: dict[str, Any]) -> str:
+    replaced = number(body, "replaced")
+    return markers.note(
+        f"{replaced or 'Earlier'} messages of this conversation are summarised here; the originals are in the log.\n"
+        + text(body, "summary")
+    )
+
+
+def _answers(body: dict[str, Any]) -> str:
+    lines = ["The person answered your questions:"]
+    for answer in objects(body, "answers"):
+        lines.append("- " + "; ".join(f"{key}: {value}" for key, value in answer.items()))
+    return markers.note("\n".join(lines))
