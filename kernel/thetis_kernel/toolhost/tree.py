@@ -21,6 +21,7 @@ SPILL = "/spill"
 MAX_PATH = 4096
 _OPENAT2 = 437
 _RESOLVE = 0x02 | 0x08  # RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH
+_O_PATH: int = getattr(os, "O_PATH", 0)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -71,11 +72,13 @@ class Tree:
     def open(self, path: str, flags: int = os.O_RDONLY) -> int:
         """A descriptor of an existing file or directory. Raises PathError; never leaves the two trees."""
         base, relative = self.locate(path)
-        return _open_beneath(base, relative, flags | os.O_CLOEXEC | os.O_NONBLOCK, path)
+        # openat2 refuses flags that mean nothing together; O_NONBLOCK keeps a FIFO from blocking the open.
+        more = os.O_CLOEXEC if flags & _O_PATH else os.O_CLOEXEC | os.O_NONBLOCK
+        return _open_beneath(base, relative, flags | more, path)
 
     def real(self, path: str) -> Path:
         """The real location of an existing path inside its tree (for programs that take a path)."""
-        fd = self.open(path, getattr(os, "O_PATH", os.O_RDONLY))
+        fd = self.open(path, _O_PATH or os.O_RDONLY)
         try:
             return Path(f"/proc/self/fd/{fd}").readlink() if Path("/proc/self/fd").exists() else self._plain(path)
         finally:
@@ -126,7 +129,9 @@ class Tree:
         """Where a write to `relative` really goes, when it or a parent is a link that stays inside the tree."""
         try:
             real = self.real(path)
-        except PathError:
+        except PathError as error:
+            if error.code != "not-found":
+                raise
             return os.path.normpath(relative)
         if real.is_dir():
             raise PathError(f"{path} is a directory.", hint="Name a file.")

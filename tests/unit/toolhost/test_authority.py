@@ -1,0 +1,45 @@
+"""Every import of every world is classified, and read-only modes have no effects by any of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from thetis_kernel.errors import Refused
+from thetis_kernel.paths import builtin_root
+from thetis_kernel.protocol.worker import Place
+from thetis_kernel.toolhost.authority import EFFECTS, IMPORTS, permit
+from thetis_kernel.toolhost.operations import OPERATIONS
+
+
+def imports_of_the_contract() -> set[str]:
+    """Interface.function of every interface some world imports, read from the contract's text."""
+    text = re.sub(r"//.*", "", (builtin_root() / "wit" / "thetis.wit").read_text())
+    imported = {name for world in re.findall(r"world [\w-]+ \{(.*?)\n\}", text, re.S) for name in re.findall(r"import ([\w-]+);", world)}
+    found = set()
+    for interface, body in re.findall(r"interface ([\w-]+) \{(.*?)\n\}", text, re.S):
+        if interface in imported:
+            found |= {f"{interface}.{function}" for function in re.findall(r"^\s*([\w-]+): func", body, re.M)}
+    return found
+
+
+def test_every_import_is_classified_and_nothing_else() -> None:
+    found = imports_of_the_contract()
+    assert len(found) > 20
+    assert found == set(IMPORTS)
+
+
+def test_what_changes_things_needs_an_effect() -> None:
+    for name, operation in OPERATIONS.items():
+        assert operation.changes == (IMPORTS[name] in EFFECTS), name
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTS))
+def test_read_only_modes_have_no_effects(name: str) -> None:
+    place = Place(worktree="/", workspace="/", spill="/", git_dirs=[], read_only=True)
+    if IMPORTS[name] in EFFECTS:
+        with pytest.raises(Refused):
+            permit(place, IMPORTS[name])
+    else:
+        permit(place, IMPORTS[name])
