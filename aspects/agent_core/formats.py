@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import markers
-from fields import flag, number, objects, parsed, strings, text
+from thetis_guest.lenient import flag, number, objects, parsed, strings, text
 
 LONG_LINE = 2_000
 """Characters of one line of a file before the rest of the line is left out (a minified file is one line)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fields import flag, mapping, number, text
+from thetis_guest.lenient import flag, mapping, number, text
 
 SAME_FAILURES = 3
 """The same call failing so often without any change between gets a word; failing once more ends the turn."""

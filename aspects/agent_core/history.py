@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fields import flag, number, objects, text
 from guards import Progress
 from project import Projector, in_reading_order
 from thetis_guest import session
+from thetis_guest.lenient import flag, number, objects, text
 
 PAGE_BYTES = 1 << 20
 _REWRITES = ("compaction", "rewind")

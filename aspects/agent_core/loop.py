@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fields import flag, mapping, number, objects, text
 from guards import REPEATED, SAME_FAILURES, limit_reached
 from history import History
 from prompt import system_prompt
 from thetis_guest import llm, session, tooling
+from thetis_guest.lenient import flag, mapping, number, objects, text
 from toolbox import Toolbox, read_only
 
 DEFAULT_MAX_TOKENS = 8192

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import markers
-from fields import flag, mapping, number, objects, text
 from formats import result_text
 from reply import Ids, legal_blocks
+from thetis_guest.lenient import flag, mapping, number, objects, text
 
 LATE_RESULT_CHARS = 8_000
 """A result that came after its place in the history was closed is quoted up to here."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import markers
-from fields import mapping, strings, text
+from thetis_guest.lenient import mapping, strings, text
 
 RULES_CHARS = 32_000
 """Of the project's own rules; longer ones are cut, and the model is told where to read the rest."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fields import text
+from thetis_guest.lenient import text
 
 _NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
 

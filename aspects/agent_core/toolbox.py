@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from catalog import BUILTIN, Tool
-from fields import mapping, parsed, text
+from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
 
 WRITING_MODES = frozenset({"agent"})

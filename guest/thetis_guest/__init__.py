@@ -7,6 +7,7 @@ One module an interface of the contract (`thetis_guest.files`, `.llm`, ...): Pyt
 
 from __future__ import annotations
 
+from thetis_guest import lenient
 from thetis_guest._errors import HostError
 from thetis_guest._record import Record
 
@@ -27,4 +28,4 @@ class ToolManifest(Record):
     mutating: bool = False
 
 
-__all__ = ["INTERFACES", "HostError", "Record", "ToolManifest"]
+__all__ = ["INTERFACES", "HostError", "Record", "ToolManifest", "lenient"]

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support.agent_host import AgentHost
-
-
-def _load() -> SimpleNamespace:
-    import importlib
-    import sys
-    from pathlib import Path
-
-    root = Path(__file__).parents[3]
-    directory = root / "aspects" / "agent_core"
-    names = [path.stem for path in directory.glob("*.py")]
-    sys.path[:0] = [str(directory), str(root / "guest")]
-    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    try:
-        return SimpleNamespace(**{name: importlib.import_module(name) for name in names})
-    finally:
-        for name in names:
-            sys.modules.pop(name, None)
-        sys.modules.update(before)
-        del sys.path[:2]
+from tests.support.native_guest import native_guest
+from thetis_kernel.paths import builtin_root
 
 
 @pytest.fixture(scope="session")
 def agent() -> SimpleNamespace:
     """The agent's modules by name."""
-    return _load()
+    directory = builtin_root() / "aspects" / "agent_core"
+    with native_guest(directory):
+        return SimpleNamespace(**{path.stem: sys.modules[path.stem] for path in directory.glob("*.py")})
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Reading JSON of unknown shape: every reader answers a value of the asked type, whatever stands there.
 
-Owns leniency towards events of other versions and of damaged bodies. Must not know what the fields mean.
+For events of other versions, damaged bodies, and answers of models: a reader never raises.
 """
 
 from __future__ import annotations
