@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from thetis_kernel.walls import system
-from thetis_kernel.walls.enter import BWRAP_STATUS_FD, COUNT_FD, SECCOMP_FD
+from thetis_kernel.walls.enter import BWRAP_STATUS_FD, COUNT_FD, SECCOMP_FD, SETTLE_S
 from thetis_kernel.walls.roots import Boundary
 from thetis_kernel.walls.tier import Tier
 
@@ -25,7 +25,11 @@ _SHARED_MEMORY_BYTES = 64 * 1024**2  # what container engines give
 
 #: Runs the command and counts who is still there afterwards, for the note about background processes. Two are
 #: always there: bubblewrap's init and this shell.
-_COUNTING = f'"$0" -c -- "$1" {COUNT_FD}>&-; c=$?; set -- /proc/[0-9]*; echo $(($#-2)) >&{COUNT_FD}; exit $c'
+_COUNTING = (
+    f'"$0" -c -- "$1" {COUNT_FD}>&-; c=$?; set -- /proc/[0-9]*; '
+    f"if [ $# -gt 2 ]; then sleep {SETTLE_S}; set -- /proc/[0-9]*; fi; "
+    f"echo $(($#-2)) >&{COUNT_FD}; exit $c"
+)
 
 
 def argv(

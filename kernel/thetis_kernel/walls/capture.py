@@ -129,4 +129,4 @@ def _whole_start(data: bytes) -> bytes:
     for skip in range(min(_LONGEST_CHARACTER, len(data))):
         if data[skip] not in _CONTINUATION:
             return data[skip:]
-    return data  # not UTF-8 at all
+    return data if len(data) >= _LONGEST_CHARACTER else b""  # not UTF-8 at all, or one character's rest

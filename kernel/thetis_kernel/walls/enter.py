@@ -8,6 +8,7 @@ reaches its end, which means that the worker is gone. Then it writes one JSON ob
 
     {"code": n, "reason": "exit" | "timeout" | "asked" | "threads", "leftover": n, "survivors": n}
     {"error": "sentence"}        the command never ran
+    {..., "reason": "lost", "trouble": "sentence"}    this process failed while the command ran
 
 Must not know: results, output (it never reads it), sessions. Imports little on purpose: it starts once per
 command. It has no secrets: its environment is empty.
@@ -37,6 +38,8 @@ _KILL_WITHIN_S = 5.0  # uninterruptible processes (a dead network disk) are repo
 _LOOK_EVERY_S = 0.05  # how often the number of threads is looked at
 _OOM_SCORE = 800  # of 1000: when memory ends, a command ends before the programs of the user
 _ABOVE_FIXED_FDS = 32
+SETTLE_S = 0.1  # between the end of a command and the end of its background processes
+_SETTLE_LOOK_S = 0.005
 
 
 class Supervisor:
@@ -74,8 +77,8 @@ class Supervisor:
             return {"error": trouble}
         reason = self._wait(woken, deadline, baseline)
         leftover = 0
-        if self._ended and not policy["bubblewrap"]:
-            leftover = len(tree.descendants(os.getpid()))
+        if reason == "exit" and not policy["bubblewrap"]:
+            leftover = self._settle()
         survivors = self.end()
         if policy["bubblewrap"]:
             if reason == "exit" and not pipes.bwrap_started():
@@ -119,6 +122,13 @@ class Supervisor:
                     os.read(woken, 4096)
                 else:
                     return "asked" if os.read(self._control, 1) else "parent"
+
+    def _settle(self) -> int:
+        """Let what is about to end do so (`> >(tee log)` outlives its shell a little); how many stay."""
+        until = time.monotonic() + SETTLE_S
+        while tree.reap()[1] and time.monotonic() < until:
+            time.sleep(_SETTLE_LOOK_S)
+        return len(tree.descendants(os.getpid()))
 
     def _note(self, ended: list[tuple[int, int]]) -> None:
         for pid, status in ended:
@@ -280,8 +290,8 @@ def main(control: int, status: int, output: int) -> None:
     try:
         answer = supervisor.run()
     except Exception as error:  # noqa: BLE001 - whatever it is, the runner has to hear of it
-        supervisor.end()
-        answer = {"error": f"the supervisor failed: {type(error).__name__}: {error}"}
+        trouble = f"{type(error).__name__}: {error}"
+        answer = {"code": 137, "reason": "lost", "trouble": trouble, "leftover": 0, "survivors": supervisor.end()}
     try:
         os.write(status, json.dumps(answer).encode() + b"\n")
     except BrokenPipeError:

@@ -36,15 +36,21 @@ class GitFiles:
         """Those that are whole repositories, which nothing but a mount can protect."""
         return [path for path in files if path.is_dir() and not path.is_symlink()]
 
-    def put_back(self) -> list[Path]:
-        """Restore what differs; returns the paths that did.
+    def put_back(self) -> list[str]:
+        """Restore what differs; returns a sentence for each.
 
-        A directory or link found in its place stays beside it as `.git-replaced-...`. Raises OSError if it cannot.
+        A directory found in its place stays beside it as `.git-replaced-...`.
         """
-        changed = [path for path, content in self._kept.items() if _read_at(path.parent) != content]
-        for path in changed:
-            _write_at(path.parent, self._kept[path])
-        return changed
+        notes = []
+        for path, content in self._kept.items():
+            if _read_at(path.parent) == content:
+                continue
+            try:
+                _write_at(path.parent, content)
+                notes.append(f"{path} was changed by the command and has been put back.")
+            except OSError as error:
+                notes.append(f"{path} was changed by the command and could not be put back: {error.strerror}.")
+        return notes
 
 
 def _read_at(directory: Path) -> bytes | None:

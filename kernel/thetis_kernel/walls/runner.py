@@ -33,6 +33,7 @@ from thetis_kernel.walls.gitfile import GitFiles
 from thetis_kernel.walls.tier import Tier
 
 _CHUNK = 65536  # a pipe's usual capacity
+_LOST = 137  # as after SIGKILL
 _MOST_IN_PIPE = 1024 * 1024  # /proc/sys/fs/pipe-max-size
 _TICK_MS = 50  # how soon a cancel is noticed
 
@@ -84,7 +85,7 @@ class Runner:
             try:
                 return _Run(command, orders, boundary.note).result(on_output, cancel, guard)
             finally:
-                guard.put_back()
+                guard.put_back()  # also when the run raised
 
 
 class _Run:
@@ -180,8 +181,7 @@ class _Run:
 
     def _understood(self) -> dict[str, Any]:
         if not self._answer:
-            self._notes.append("The command's supervisor was killed; what the command did is unknown.")
-            return {"code": 137, "reason": "lost", "leftover": 0, "survivors": 0}
+            return {"code": _LOST, "reason": "lost", "trouble": "it was killed", "leftover": 0, "survivors": 0}
         answer: dict[str, Any] = json.loads(self._answer)
         if "error" in answer:
             said = self._capture.text().strip()[-500:]
@@ -191,14 +191,15 @@ class _Run:
         return answer
 
     def _add_notes(self, answer: dict[str, Any], guard: GitFiles) -> None:
+        if answer["reason"] == "lost":
+            self._notes.append(f"The command's supervisor failed ({answer['trouble']}); what it did is unknown.")
         if answer["reason"] == "threads":
             self._notes.append(f"Ended: more than {self._command.limits.threads} threads at once.")
         if answer["leftover"] and answer["reason"] == "exit":
             self._notes.append(f"{answer['leftover']} background process(es) were ended with the command.")
         if answer["survivors"]:
             self._notes.append(f"{answer['survivors']} process(es) could not be ended.")
-        for path in guard.put_back():
-            self._notes.append(f"{path} was changed by the command and has been put back.")
+        self._notes += guard.put_back()
         if self._capture.trouble:
             self._notes.append(self._capture.trouble)
         if self._command.timeout_ms > MAX_TIMEOUT_MS:
@@ -224,13 +225,15 @@ def _kept(command: Command) -> int:
 
 @contextmanager
 def _private_directory(command: Command) -> Iterator[Path]:
-    if command.scratch is not None:
-        place = command.scratch.resolve()
+    try:
+        place = scratch.create() if command.scratch is None else command.scratch.resolve()
         scratch.prepare(place)
-        yield place
-        return
-    place = scratch.create()
+    except OSError as error:
+        raise WallError(
+            f"There is no place for the command's private files: {error.strerror}.", code="walls-setup"
+        ) from error
     try:
         yield place
     finally:
-        scratch.remove(place)
+        if command.scratch is None:
+            scratch.remove(place)

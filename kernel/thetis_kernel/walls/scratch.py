@@ -18,15 +18,16 @@ def create(under: str | None = None) -> Path:
     """A new private directory (mode 0700) below `under`, or below the system's directory for such things."""
     import tempfile
 
-    path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=under)).resolve()
-    prepare(path)
-    return path
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=under)).resolve()
 
 
 def prepare(path: Path) -> None:
-    """Make sure `path` has its two parts; for a directory that is kept between commands."""
-    for part in (HOME, TMP):
-        (path / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make sure `path` and its two parts are directories, whatever an earlier command made of them."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in (path / HOME, path / TMP):
+        if part.is_symlink() or (part.exists() and not part.is_dir()):
+            part.unlink()
+        part.mkdir(mode=0o700, exist_ok=True)
 
 
 def remove(path: str | Path) -> bool:

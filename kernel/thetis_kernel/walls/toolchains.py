@@ -33,7 +33,7 @@ def find(search_path: str, home: Path, hidden: tuple[Path, ...] = ()) -> Toolcha
 
     `hidden`: the state and configuration directories; nothing in, of or around them is returned.
     """
-    search = _Search((home.resolve(),), tuple(place.resolve() for place in hidden))
+    search = _Search((home.resolve(), *private.homes()), tuple(place.resolve() for place in hidden))
     path: list[str] = []
     for entry in search_path.split(":"):
         if not entry.startswith("/") or not Path(entry).is_dir():

@@ -1,0 +1,84 @@
+"""Nobody outlives a command: not when its worker is killed, not when its helper is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from thetis_kernel.walls.tier import Tier
+
+from tests.support.walls import Bench, alive, bench, every_tier, every_wall, mark, wait_until, worker
+
+__all__ = ["bench", "mark"]
+
+#: A child in the background, one in a session of its own, one forked twice, one that ignores every signal it can.
+TREE = (
+    "sleep {mark} & setsid sleep {mark} & (setsid sh -c 'sleep {mark} & exec sleep {mark}' &) ; "
+    "(trap '' HUP INT TERM; sleep {mark}) & echo begun; sleep {mark}"
+)
+_GONE_WITHIN_S = 2.0
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped"])
+@every_tier
+def test_when_the_worker_is_killed_everything_below_it_goes(
+    tier: Tier, bench: Bench, mark: str, stopped: bool, tmp_path: Path
+) -> None:
+    private = tmp_path / "tmp"
+    private.mkdir()
+    command = worker(tier, bench.worktree, TREE.format(mark=mark))
+    process = subprocess.Popen(command, env=dict(os.environ) | {"TMPDIR": str(private)}, stdout=subprocess.DEVNULL)
+    try:
+        assert wait_until(lambda: len(alive(mark)) >= 6, within_s=30)
+        if stopped:
+            process.send_signal(signal.SIGSTOP)
+    finally:
+        process.kill()
+        process.wait()
+
+    assert wait_until(lambda: not alive(mark), _GONE_WITHIN_S)
+    assert wait_until(lambda: not list(private.glob("thetis-walls-*")))
+
+
+@every_wall
+def test_when_the_helper_is_killed_the_result_says_so(tier: Tier, bench: Bench, mark: str) -> None:
+    def kill_helper(_: str) -> None:
+        for pid in children_of(os.getpid()):
+            if b"thetis_kernel.walls" in (Path("/proc") / str(pid) / "cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+
+    result = bench.run(tier, f"echo begun; exec sleep {mark}", on_output=kill_helper)
+
+    assert result.exit_code == 137
+    assert result.notes == ("The command's supervisor failed (it was killed); what it did is unknown.",)
+    assert wait_until(lambda: not alive(mark), _GONE_WITHIN_S)
+
+
+def children_of(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(entry.name))
+    return found
+
+
+def test_the_helper_starts_without_the_sites_packages() -> None:
+    """It starts once per command, so what it imports is counted: no typing, dataclasses, subprocess, msgspec."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from thetis_kernel.walls import enter; "
+        "print(sorted({'typing', 'dataclasses', 'subprocess', 'msgspec', 'asyncio', 'inspect'} & set(sys.modules)))"
+    )
+    kernel = str(Path(__file__).resolve().parents[2] / "kernel")
+
+    seen = subprocess.run([sys.executable, "-I", "-S", "-c", code, kernel], capture_output=True, text=True, check=True)
+
+    assert seen.stdout == "[]\n"
