@@ -244,8 +244,7 @@ class AsyncPeer(asyncio.BufferedProtocol):
             case Settled():
                 self._settle(happening)
             case Asked(id=number):
-                task = self._tasks[number] = self._loop.create_task(self._serve(happening))
-                task.add_done_callback(lambda _: self._tasks.pop(number, None))
+                self._tasks[number] = self._loop.create_task(self._serve(happening))
             case Told(tell=tell):
                 self._hear(tell)
             case Send(frame=frame):
@@ -287,6 +286,8 @@ class AsyncPeer(asyncio.BufferedProtocol):
             self._answer(self._core.fail(asked.id, error))
         else:
             self._answer(self._core.reply(asked.id, asked.ask, answer))
+        finally:
+            self._tasks.pop(asked.id, None)
 
     def _answer(self, frame: bytearray) -> None:
         if not self.closed.done():
@@ -359,6 +360,7 @@ class AsyncPeer(asyncio.BufferedProtocol):
                 waiter.set_exception(PeerGone(reason.message, code=reason.code, hint=reason.hint))
         if not self._greeted.cancelled():
             self._greeted.exception()  # looked at here, since nobody need wait for a hello
-        for task in list(self._tasks.values()):
+        serving, self._tasks = self._tasks, {}
+        for task in serving.values():
             task.cancel()
         self._room.set()

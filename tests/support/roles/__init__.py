@@ -1,3 +1,3 @@
-"""Role modules that only tests start, through `RoleSource("tests.support.roles", REPOSITORY)`."""
+"""Role modules that only tests and benchmarks start, through `RoleSource("tests.support.roles", REPOSITORY)`."""
 
 from __future__ import annotations

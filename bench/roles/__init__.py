@@ -1,0 +1,3 @@
+"""Role modules that only benchmarks start."""
+
+from __future__ import annotations

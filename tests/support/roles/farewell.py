@@ -1,0 +1,16 @@
+"""Cleans up when asked to stop, then ends while a daemon thread is in C code."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from pathlib import Path
+
+from thetis_kernel.supervise.context import ChildContext
+
+
+def serve(context: ChildContext) -> None:
+    context.connect()
+    threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha256", b"x", b"y", 10**9), daemon=True).start()
+    context.run()
+    Path("farewell").write_text("done")
