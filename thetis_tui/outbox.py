@@ -1,0 +1,87 @@
+"""Words on their way to the gateway: in order per conversation, waiting while there is no gateway yet, never lost.
+
+Must not know about widgets. The conversation itself is created by its first words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol.client import Submitted
+from thetis_kernel.protocol.ids import new_event_id
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """Where words go: a conversation, or one that its first words will create (`session` "" until then)."""
+
+    session: str = ""
+    turn_of: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One message of the person."""
+
+    event_id: str
+    text: str
+    place: Place
+    with_changes: bool = False
+
+
+class Outbox:
+    """Sends words. `create` makes a conversation and sets the place's session, `submit` sends one message.
+
+    `sent` and `failed` are told how it went; an error concerns one message, the ones behind it are still tried.
+    """
+
+    def __init__(
+        self,
+        create: Callable[[Place], Awaitable[None]],
+        submit: Callable[[Words], Awaitable[Submitted]],
+        sent: Callable[[Words, Submitted], None],
+        failed: Callable[[Words, ThetisError], None],
+    ) -> None:
+        self._create = create
+        self._submit = submit
+        self._sent = sent
+        self._failed = failed
+        self._open = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """Messages not yet durable."""
+        return len(self._tasks)
+
+    def ready(self) -> None:
+        """The gateway is there: send what waits."""
+        self._open.set()
+
+    def send(self, place: Place, text: str, *, with_changes: bool = False) -> Words:
+        """Send `text`; returns at once."""
+        words = Words(new_event_id(), text, place, with_changes)
+        task = asyncio.get_running_loop().create_task(self._deliver(words))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return words
+
+    async def _deliver(self, words: Words) -> None:
+        await self._open.wait()
+        async with words.place.turn_of:
+            try:
+                if not words.place.session:
+                    await self._create(words.place)
+                submitted = await self._submit(words)
+            except ThetisError as error:
+                self._failed(words, error)
+            else:
+                self._sent(words, submitted)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        for task in self._tasks:
+            task.cancel()

@@ -1,0 +1,231 @@
+"""Everything the screen knows, in one place: folded from what the gateway tells, read by widgets.
+
+Must not know about widgets. Widgets never change it; they send messages, and the app calls the methods here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol import events as e
+from thetis_kernel.protocol.client import (
+    Conversation,
+    Delta,
+    EventStored,
+    ModeInfo,
+    Progress,
+    StateChanged,
+    Status,
+)
+from thetis_kernel.protocol.models import ModelInfo
+from thetis_kernel.protocol.wire import Tell
+from thetis_tui.drafts import Drafts, History
+from thetis_tui.sanitise import one_line
+
+Link = Literal["connecting", "ready", "failed", "gone"]
+NEW = ""
+"""The id of the conversation that does not exist yet: it is created by its first message."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """A running turn as far as the screen knows it. `started` is on the monotonic clock, in seconds."""
+
+    started: float
+    doing: str = "working"
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """What the status line shows, as safe one-line texts."""
+
+    link: Link = "connecting"
+    model: str = ""
+    notice: str = ""
+    mode: str = ""
+    read_only: bool = False
+    branch: str = ""
+    walls: str = ""
+    walled: bool = True
+    state: str = ""
+
+
+@dataclass(slots=True)
+class State:
+    """The fold. `now` and `wall_ms` are the clocks (monotonic seconds, milliseconds of the day)."""
+
+    now: Callable[[], float] = time.monotonic
+    wall_ms: Callable[[], int] = field(default=lambda: int(time.time() * 1000))
+    link: Link = "connecting"
+    trouble: ThetisError | None = None
+    status: Status | None = None
+    conversations: dict[str, Conversation] = field(default_factory=dict)
+    current: str = NEW
+    turns: dict[str, Turn] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    drafts: Drafts = field(default_factory=Drafts)
+    history: History = field(default_factory=History)
+    new_mode: str = ""
+    with_changes: bool = False
+
+    # --- what the gateway tells
+
+    def hear(self, tell: Tell) -> None:
+        """Fold one tell in; tells without state (notices, questions) change nothing."""
+        match tell:
+            case StateChanged(conversation=conversation):
+                self.put(conversation)
+            case EventStored(event=event):
+                self._event(event)
+            case Delta():
+                self._delta(tell)
+            case Progress():
+                if tell.total > 0 and tell.done >= tell.total:
+                    self.progress.pop(tell.what, None)
+                else:
+                    self.progress[tell.what] = tell
+            case _:
+                pass
+
+    def put(self, conversation: Conversation) -> None:
+        """A conversation's line is news."""
+        before = self.conversations.get(conversation.id)
+        self.conversations[conversation.id] = conversation
+        if conversation.state == "running":
+            self.turns.setdefault(conversation.id, Turn(self.now()))
+        else:
+            self.turns.pop(conversation.id, None)
+        if before is not None and conversation.last_seq > before.last_seq and conversation.id != self.current:
+            self.unread.add(conversation.id)
+
+    def replace(self, conversations: list[Conversation]) -> None:
+        """The whole list, as the gateway has it."""
+        self.conversations = {c.id: c for c in self.conversations.values() if c.id in {x.id for x in conversations}}
+        for conversation in conversations:
+            self.put(conversation)
+        self.turns = {key: turn for key, turn in self.turns.items() if key in self.conversations}
+
+    def _event(self, event: e.Event) -> None:
+        body = event.body if event.kind in _FOLDED else None
+        turn = self.turns.get(event.session)
+        match body:
+            case e.TurnStarted():
+                passed = max(0, self.wall_ms() - event.ts_ms) / 1000
+                self.turns[event.session] = Turn(self.now() - passed)
+            case e.TurnFinished():
+                self.turns.pop(event.session, None)
+            case e.Assistant(usage=usage) if turn is not None:
+                turn.tokens_in = usage.input + usage.cache_read + usage.cache_write
+                turn.tokens_out += usage.output
+                turn.doing = "working"
+            case e.ToolInvocation(name=name) if turn is not None:
+                turn.calls += 1
+                turn.doing = f"running {one_line(name)[:40]}"
+            case e.ToolResult() if turn is not None:
+                turn.doing = "working"
+            case _:
+                pass
+
+    def _delta(self, delta: Delta) -> None:
+        turn = self.turns.get(delta.session)
+        if turn is None:
+            return
+        match delta.kind:
+            case "text":
+                turn.doing = "writing"
+            case "thinking":
+                turn.doing = "thinking"
+            case "tool-call":
+                turn.doing = "preparing a call"
+            case "waiting":
+                turn.doing = one_line(delta.text)[:80] or "waiting"
+            case _:
+                pass
+
+    # --- what the person does
+
+    def opened(self, session: str) -> None:
+        """The person looks at `session` now."""
+        self.current = session
+        self.unread.discard(session)
+
+    # --- what widgets read
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """The conversation being looked at; None when it does not exist yet."""
+        return self.conversations.get(self.current)
+
+    @property
+    def turn(self) -> Turn | None:
+        """The running turn of the conversation being looked at."""
+        return self.turns.get(self.current)
+
+    def listed(self) -> list[Conversation]:
+        """The list beside the transcript: not archived, newest first; the open one always."""
+        shown = [c for c in self.conversations.values() if not c.archived or c.id == self.current]
+        return sorted(shown, key=lambda c: (c.updated_ms, c.created_ms, c.id), reverse=True)
+
+    def running(self) -> list[Conversation]:
+        """Conversations with a live turn."""
+        return [c for c in self.conversations.values() if c.id in self.turns]
+
+    def mode(self) -> ModeInfo | None:
+        """The mode of the conversation being looked at (or the one a new one gets)."""
+        if self.status is None:
+            return None
+        wanted = self.conversation.mode if self.conversation else self.new_mode or self.status.default_mode
+        for mode in self.status.modes:
+            if mode.id == wanted:
+                return mode
+        return ModeInfo(id=wanted, label=wanted, read_only=True) if wanted else None
+
+    def next_mode(self) -> ModeInfo | None:
+        """The mode after the present one; None when there is no other."""
+        modes, now = (self.status.modes if self.status else []), self.mode()
+        if len(modes) < 2 or now is None:
+            return None
+        ids = [mode.id for mode in modes]
+        return modes[(ids.index(now.id) + 1) % len(ids)] if now.id in ids else modes[0]
+
+    def model(self) -> ModelInfo | None:
+        """The model in use."""
+        if self.status is None:
+            return None
+        wanted = self.conversation.model if self.conversation else self.status.default_model
+        return next((model for model in self.status.models if model.id == wanted), None)
+
+    def may_include_changes(self) -> bool:
+        """Whether the next message would start a branch while the root has uncommitted changes."""
+        conversation = self.conversation
+        fresh = conversation is None or (conversation.turns == 0 and not conversation.branch)
+        return fresh and self.status is not None and self.status.uncommitted > 0
+
+    def view(self) -> StatusView:
+        """The status line."""
+        mode, model, conversation = self.mode(), self.model(), self.conversation
+        named = one_line(model.label or model.id) if model else one_line(conversation.model if conversation else "")
+        state = "" if conversation is None or conversation.state in ("idle", "running") else conversation.state
+        return StatusView(
+            link=self.link,
+            model=named,
+            notice=one_line(model.notice) if model else "",
+            mode=one_line(mode.label or mode.id) if mode else "",
+            read_only=mode.read_only if mode else False,
+            branch=one_line(conversation.branch) if conversation else "",
+            walls=one_line(self.status.walls) if self.status else "",
+            walled=self.status is None or self.status.walls != "none",
+            state=state,
+        )
+
+
+_FOLDED = frozenset({"turn-started", "turn-finished", "assistant", "tool-invocation", "tool-result"})

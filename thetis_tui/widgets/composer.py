@@ -1,0 +1,177 @@
+"""The foot of the conversation: what may be included, completions, and the prompt with what is going on in its frame.
+
+Must not know the gateway or what commands do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import Static, TextArea
+
+from thetis_tui.text import count, cut, duration, plural
+from thetis_tui.widgets.prompt import Prompt
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_TICK = 0.125
+_COMPLETIONS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What the running turn is doing. `started` on the monotonic clock; None of it when nothing runs."""
+
+    doing: str = ""
+    started: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    stopping: bool = False
+
+
+class Offer(Static):
+    """One line above the first message: the root's uncommitted changes, included or not."""
+
+    DEFAULT_CSS = """
+    Offer { height: 1; padding: 0 2; color: $text-muted; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
+    Offer.-shown { display: block; }
+    Offer.-included { color: $text-accent; }
+    """
+
+    class Toggled(Message):
+        """The person changed their mind about including the changes."""
+
+    def show(self, files: int, included: bool) -> None:
+        """Say how many files differ and what will be done with them; nothing when there are none."""
+        self.set_class(files > 0, "-shown")
+        self.set_class(included, "-included")
+        changed = f"{plural(files, 'changed file')}"
+        if included:
+            self.update(Content(f"☑ {changed} included · ctrl+t leaves them out"))
+        else:
+            self.update(Content(f"☐ {changed} not included; ctrl+t includes them"))
+
+    def on_click(self) -> None:
+        self.post_message(self.Toggled())
+
+
+class Completions(Static):
+    """Commands that begin with what stands in the prompt; the marked one is taken with Tab."""
+
+    DEFAULT_CSS = """
+    Completions { height: auto; max-height: 6; padding: 0 2; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
+    Completions.-shown { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Content(""), markup=False)
+        self.items: list[tuple[str, str]] = []
+        self.at = 0
+
+    def show(self, items: list[tuple[str, str]]) -> None:
+        """Offer (name, help) pairs; an empty list hides."""
+        if items != self.items:
+            self.items, self.at = items, 0
+        self.set_class(bool(items), "-shown")
+        self._draw()
+
+    def move(self, step: int) -> None:
+        """Mark another one."""
+        if self.items:
+            self.at = (self.at + step) % len(self.items)
+            self._draw()
+
+    @property
+    def chosen(self) -> str:
+        """The marked one's name, or ""."""
+        return self.items[self.at][0] if self.items else ""
+
+    def _draw(self) -> None:
+        first = max(0, min(self.at - _COMPLETIONS + 1, len(self.items) - _COMPLETIONS))
+        wide = max((len(name) for name, _ in self.items), default=0)
+        lines = []
+        for index, (name, text) in list(enumerate(self.items))[first : first + _COMPLETIONS]:
+            mark, style = ("› ", "$text-accent bold") if index == self.at else ("  ", "$text-muted")
+            lines.append(Content.assemble((f"{mark}{name:<{wide}}", style), (f"  {text}", "$text-muted")))
+        self.update(Content("\n").join(lines))
+
+
+class Composer(Vertical):
+    """Offer, completions and prompt."""
+
+    DEFAULT_CSS = """
+    Composer { height: auto; }
+    Composer > #prompt-frame {
+        height: auto; border: round $border-blurred; border-title-color: $text-accent; border-title-align: left;
+        border-subtitle-color: $text-disabled; border-subtitle-align: right; padding: 0 1; margin: 0 1;
+        &:focus-within { border: round $border; }
+    }
+    Composer Prompt {
+        height: auto; max-height: 10; min-height: 1; background: transparent; padding: 0; border: none;
+        scrollbar-size-vertical: 1;
+    }
+    .-short Composer > #prompt-frame { border: none; margin: 0; padding: 0 1; }
+    .-short Composer Prompt { max-height: 3; }
+    .-short Composer > Completions { max-height: 2; }
+    """
+
+    activity: reactive[Activity | None] = reactive(None)
+    hint: reactive[str] = reactive("")
+
+    def __init__(self, now: object = None) -> None:
+        super().__init__()
+        self.prompt = Prompt()
+        self.offer = Offer(Content(""), markup=False)
+        self.completions = Completions()
+        self.frame = Vertical(self.prompt, id="prompt-frame")
+        self._clock = now if callable(now) else None
+        self._timer: Timer | None = None
+        self._beat = 0
+
+    def compose(self) -> ComposeResult:
+        yield self.offer
+        yield self.completions
+        yield self.frame
+
+    def on_mount(self) -> None:
+        self._timer = self.set_interval(_TICK, self._tick, pause=True)
+
+    def watch_activity(self, activity: Activity | None) -> None:
+        if self._timer is not None:
+            if activity is None:
+                self._timer.pause()
+            else:
+                self._timer.resume()
+        self._title()
+
+    def watch_hint(self, hint: str) -> None:
+        self.frame.border_subtitle = Content(hint)  # type: ignore[assignment]
+
+    def _tick(self) -> None:
+        self._beat += 1
+        self._title()
+
+    def _title(self) -> None:
+        activity = self.activity
+        if activity is None:
+            self.frame.border_title = Content("")  # type: ignore[assignment]
+            return
+        spin = _SPINNER[self._beat % len(_SPINNER)]
+        passed = max(0.0, self._clock() - activity.started) if self._clock else 0.0
+        elapsed = duration(passed) if passed >= 10 else f"{int(passed)}s"
+        tokens = f" · ↓{count(activity.tokens_out)}" if activity.tokens_out else ""
+        ending = "stopping…" if activity.stopping else "esc stops"
+        room = max(8, self.size.width - 34)
+        text = f"{spin} {cut(activity.doing, room)} · {elapsed}{tokens} · {ending}"
+        self.frame.border_title = Content(text)  # type: ignore[assignment]
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        if self.prompt.text != self.prompt.example:
+            self.prompt.example = ""

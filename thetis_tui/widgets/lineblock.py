@@ -1,0 +1,102 @@
+"""A widget of lines: its height is its content's, and drawing costs the visible lines only.
+
+Owns wrapping caches, selection and copying for every block of the transcript. Must not know what the lines mean.
+"""
+
+from __future__ import annotations
+
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import Visual
+from textual.widget import Widget
+
+from thetis_tui.lines import Line, copied
+
+
+class LineBlock(Widget):
+    """Subclasses build lines for a width; `rebuild` after anything they depend on has changed."""
+
+    DEFAULT_CSS = """
+    LineBlock { height: auto; width: 1fr; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._lines: list[Line] = []
+        self._lines_width = -1
+        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
+
+    def build(self, width: int) -> list[Line]:
+        """The lines for `width` cells."""
+        raise TypeError(f"{type(self).__name__} does not say what its lines are")
+
+    def lines_at(self, width: int) -> list[Line]:
+        """The lines for `width`, built once."""
+        if self._lines_width != width:
+            self._lines, self._lines_width = self.build(width), width
+            self._strips.clear()
+        return self._lines
+
+    def rebuild(self, *, layout: bool = True) -> None:
+        """The content has changed; `layout=False` when the number of lines cannot have."""
+        self._lines_width = -1
+        self._strips.clear()
+        if layout:
+            self.refresh(layout=True)
+        else:
+            self.refresh()
+
+    # --- Textual's side
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines_at(width)) if width else 0
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        lines = self.lines_at(width)
+        style = self.visual_style
+        if not 0 <= y < len(lines):
+            return Strip.blank(width, style.rich_style)
+        strip = self._strips.get((y, width))
+        if strip is None:
+            strip = self._strips[(y, width)] = self._draw(lines[y], y, width, style)
+        return strip
+
+    def _draw(self, line: Line, y: int, width: int, style: Style) -> Strip:
+        content = line.content
+        selection = self.text_selection
+        span = selection.get_span(y) if selection is not None else None
+        if line.fill:
+            style += self._get_style(line.fill)
+        if span is not None:
+            start, end = span
+            chosen = Style.from_styles(self.screen.get_component_styles("screen--selection"))
+            content = content.stylize(chosen, start, len(content) if end < 0 else end)
+        strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False) if content else []
+        strip = strips[0] if strips else Strip.blank(0)
+        return strip.extend_cell_length(width, style.rich_style).apply_offsets(0, y)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        lines = self.lines_at(self.size.width)
+        spans = [(y, *span) for y in range(len(lines)) if (span := selection.get_span(y)) is not None]
+        return copied(lines, spans), "\n"
+
+

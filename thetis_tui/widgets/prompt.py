@@ -1,0 +1,127 @@
+"""Where the person types. Enter sends, everything typed or pasted lands literally.
+
+Owns keys that mean something while typing; what they do is said with messages. Must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+from thetis_tui.sanitise import visible
+
+NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
+_SCROLL = {
+    "pageup": "page_up", "pagedown": "page_down", "ctrl+home": "home", "ctrl+end": "end",
+    "ctrl+up": "up", "ctrl+down": "down",
+}
+
+
+class Prompt(TextArea):
+    """A text area that grows with its text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+enter,ctrl+j,alt+enter", "newline", "New line", show=False, id="prompt.newline"),
+    ]
+
+    class Sent(Message):
+        """Enter was pressed on `text` (which may be empty). The prompt is not cleared by itself."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Walked(Message):
+        """The person wants the text sent before (`step` -1) or after (+1)."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    class Scrolled(Message):
+        """The person wants the transcript to move: page_up, page_down, home, end, up, down."""
+
+        def __init__(self, how: str) -> None:
+            super().__init__()
+            self.how = how
+
+    class Completed(Message):
+        """Tab or an arrow in a list of completions: take, next, previous."""
+
+        def __init__(self, how: str) -> None:
+            super().__init__()
+            self.how = how
+
+    class Pressed(Message):
+        """A key with a meaning of its own in an empty prompt: help, quit, example."""
+
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.what = what
+
+    def __init__(self) -> None:
+        super().__init__(
+            "", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False,
+            compact=True, id="prompt",
+        )
+        self.cursor_blink = False
+        self.completing = False
+        self.example = ""
+        """The example that stands in the prompt untouched, if one does."""
+
+    def put(self, text: str) -> None:
+        """Replace the text, cursor at its end; can be undone."""
+        self.replace(text, (0, 0), self.document.end)
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._take(event):
+            event.stop()
+            event.prevent_default()
+
+    def _take(self, event: events.Key) -> bool:
+        """Whether the key means something of its own here."""
+        key = event.key
+        blank = not self.text
+        if key == "enter":
+            self.post_message(self.Sent(self.text))
+        elif key in NEWLINE_KEYS:
+            self.action_newline()
+        elif key == "tab" and self.completing:
+            self.post_message(self.Completed("take"))
+        elif key == "tab" and (blank or self.text == self.example):
+            self.post_message(self.Pressed("example"))
+        elif key in ("up", "down") and self.completing:
+            self.post_message(self.Completed("previous" if key == "up" else "next"))
+        elif key == "up" and self.cursor_at_first_line and self.selection.is_empty:
+            self.post_message(self.Walked(-1))
+        elif key == "down" and self.cursor_at_last_line and self.selection.is_empty:
+            self.post_message(self.Walked(1))
+        elif key in _SCROLL:
+            self.post_message(self.Scrolled(_SCROLL[key]))
+        elif key == "ctrl+d" and blank:
+            self.post_message(self.Pressed("quit"))
+        elif event.character == "?" and blank:
+            self.post_message(self.Pressed("help"))
+        else:
+            return False
+        return True
+
+    def action_newline(self) -> None:
+        """A line break where the cursor is."""
+        start, end = self.selection
+        self._replace_via_keyboard("\n", start, end)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Pasted text stands as it is: line ends as newlines, control characters visible, nothing is run."""
+        event.stop()
+        event.prevent_default()
+        text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        result = self._replace_via_keyboard(text, *self.selection)
+        if result is not None:
+            self.move_cursor(result.end_location)
+        self.focus()
