@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from thetis_kernel.paths import builtin_root
 
 from tests.support.agent_host import AgentHost
 from tests.support.native_guest import native_guest
-from thetis_kernel.paths import builtin_root
 
 
 @pytest.fixture(scope="session")

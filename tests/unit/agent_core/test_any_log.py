@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from types import SimpleNamespace
 from typing import Any
@@ -145,7 +146,7 @@ def test_a_request_is_the_beginning_of_the_next(agent: SimpleNamespace, log: lis
             if event["body"]["seen"]:
                 requests.append(agent.project.project(log[:asked], "m1"))
     requests.append(agent.project.project(log, "m1"))
-    for request, later in zip(requests, requests[1:], strict=False):
+    for request, later in itertools.pairwise(requests):
         check(request)
         assert later[: len(request)] == request
 

@@ -222,7 +222,8 @@ def test_wrong_arguments_for_ever_end_the_turn(run: Run) -> None:
 
 
 def test_a_read_only_mode_offers_and_runs_nothing_that_changes(run: Run) -> None:
-    host = AgentHost(scripted(reply(use("a", "run", command="rm x"), use("b", "write", path="f", contents="")), reply(text("ok"))))
+    calls = reply(use("a", "run", command="rm x"), use("b", "write", path="f", contents=""))
+    host = AgentHost(scripted(calls, reply(text("ok"))))
     turn = host.start("hi")
     run(host, {**turn, "mode": {"id": "discord", "label": "Discord"}})
     assert host.calls == []

@@ -88,7 +88,9 @@ def test_an_unknown_tool_is_answered_with_the_tools_there_are(box: Any) -> None:
         ("outline", {}, ["`path`"]),
     ],
 )
-def test_wrong_arguments_are_answered_by_name_with_the_way_out(box: Any, name: str, args: dict[str, Any], says: list[str]) -> None:
+def test_wrong_arguments_are_answered_by_name_with_the_way_out(
+    box: Any, name: str, args: dict[str, Any], says: list[str]
+) -> None:
     resolved = box().resolve(call(name, **args))
     assert resolved["op"] == "answer"
     for words in (name, *says):

@@ -1,0 +1,58 @@
+"""The role: which models there are, and completions on threads of their own, streamed in batches.
+
+A request is cancelled by taking it back: the channel then sets `Serving.withdrawn`, which is the stream's cancel.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from thetis_kernel import crash
+from thetis_kernel.errors import ModelError
+from thetis_kernel.hosts.model.batching import Batches
+from thetis_kernel.ipc.threads import Serving
+from thetis_kernel.models.registry import Registry, standard
+from thetis_kernel.models.stream import guarded
+from thetis_kernel.protocol.model import Complete, ListModels, Streamed
+from thetis_kernel.protocol.models import Finished, ModelInfo, ModelRequest
+from thetis_kernel.supervise.context import ChildContext
+
+
+def serve(context: ChildContext) -> None:
+    """Answer until asked to stop."""
+    host = ModelHost(standard(context.settings))
+    peer = context.connect(asks={ListModels: host.models, Complete: host.complete}, quick={ListModels})
+    host.batches = Batches(lambda stream, items: peer.tell(Streamed(stream=stream, items=items)))
+    context.run()
+
+
+class ModelHost:
+    """The handlers. `batches` carries the items of running streams to the gateway."""
+
+    batches: Batches
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def models(self, ask: ListModels, serving: Serving) -> list[ModelInfo]:
+        """What can be picked, the default first."""
+        return self._registry.models()
+
+    def complete(self, ask: Complete, serving: Serving) -> Finished:
+        """Stream one reply; its last item is the answer. Raises ModelError when the request is not one."""
+        crash.point("model-host.request")
+        request = _decoded(ask.request)
+        backend = self._registry.backend(request.model)
+        with self.batches.opened(ask.stream) as batch:
+            for item in guarded(backend, request, serving.withdrawn):
+                if isinstance(item, Finished):
+                    return item
+                batch.add(item)
+        raise ModelError("The stream ended without saying how.")  # `guarded` promises that it does
+
+
+def _decoded(raw: bytes) -> ModelRequest:
+    try:
+        return msgspec.json.decode(raw, type=ModelRequest)
+    except msgspec.MsgspecError as error:
+        raise ModelError(f"The request to the model does not fit: {error}.") from error

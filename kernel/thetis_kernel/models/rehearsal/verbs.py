@@ -1,0 +1,164 @@
+"""The instructions the rehearsal model understands: a table of patterns, what they look like, and their scripts.
+
+Must not know requests or streams.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from thetis_kernel.models.rehearsal import drills, tours
+from thetis_kernel.models.rehearsal.answers import content, failure, fenced, named
+from thetis_kernel.models.rehearsal.scene import Scene
+from thetis_kernel.models.rehearsal.script import Script, Step, call
+
+QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’"}
+
+
+class Verb(msgspec.Struct, frozen=True):
+    """`pattern` must match the whole instruction; its groups, unquoted, are the script's arguments after the scene.
+
+    `example` is shown to people; drills have none.
+    """
+
+    pattern: re.Pattern[str]
+    script: Callable[..., Script]
+    example: str = ""
+
+
+def understood(instruction: str) -> tuple[Verb, list[str]] | None:
+    """The verb an instruction is, and its arguments."""
+    words = instruction.strip()
+    for verb in VERBS:
+        match = verb.pattern.fullmatch(words)
+        if match:
+            return verb, [unquoted(group or "") for group in match.groups()]
+    return None
+
+
+def unquoted(words: str) -> str:
+    """`words` without one pair of quotes or backticks around them."""
+    words = words.strip()
+    if len(words) >= 2 and QUOTES.get(words[0]) == words[-1]:
+        return words[1:-1]
+    return words
+
+
+# -- the short ones
+
+
+def list_directory(scene: Scene, where: str) -> Script:
+    """list D"""
+    [listed] = yield Step(f"Listing {named(where or '.')}.", [call("list", path=where or ".")])
+    if not listed.ok:
+        return failure(listed)
+    return f"In {named(where or '.')}:\n\n{fenced(listed.text, 'text')}"
+
+
+def read_file(scene: Scene, path: str) -> Script:
+    """read F"""
+    [read] = yield Step(f"Reading {named(path)}.", [call("read", path=path)])
+    if not read.ok:
+        return failure(read)
+    text = content(read)
+    count = len(text.split("\n"))
+    return f"{named(path)}, {count} {'line' if count == 1 else 'lines'}:\n\n{fenced(text)}"
+
+
+def search(scene: Scene, pattern: str, where: str) -> Script:
+    """search X [in D]"""
+    args = {"pattern": pattern, **({"path": where} if where else {})}
+    [found] = yield Step(f"Searching for {named(pattern)}.", [call("search", **args)])
+    if not found.ok:
+        return failure(found)
+    return f"Search for {named(pattern)}{f' in {named(where)}' if where else ''}:\n\n{fenced(found.text, 'text')}"
+
+
+def find(scene: Scene, glob: str) -> Script:
+    """find G"""
+    [found] = yield Step(f"Looking for {named(glob)}.", [call("find", glob=glob)])
+    return f"Files matching {named(glob)}:\n\n{fenced(found.text, 'text')}" if found.ok else failure(found)
+
+
+def replace(scene: Scene, old: str, new: str, path: str) -> Script:
+    """replace A with B in F, and show where B stands now"""
+    words = f"Replacing {named(old)} in {named(path)}."
+    [edited] = yield Step(words, [call("edit", path=path, old_text=old, new_text=new)])
+    if not edited.ok:
+        return failure(edited)
+    [read] = yield Step("Reading it back.", [call("read", path=path)])
+    lines = [line for line in content(read).split("\n") if new.split("\n")[0] in line] if new and read.ok else []
+    shown = f" It reads now:\n\n{fenced(chr(10).join(lines[:5]))}" if lines else ""
+    return f"Replaced {named(old)} with {named(new) if new else 'nothing'} in {named(path)}.{shown}"
+
+
+def create(scene: Scene, path: str, text: str) -> Script:
+    """create F with T, and read it back"""
+    whole = text if text.endswith("\n") else f"{text}\n"
+    [written] = yield Step(f"Writing {named(path)}.", [call("write", path=path, contents=whole)])
+    if not written.ok:
+        return failure(written)
+    [read] = yield Step("Reading it back.", [call("read", path=path)])
+    return f"{named(path)} holds now:\n\n{fenced(content(read))}" if read.ok else failure(read)
+
+
+def run(scene: Scene, command: str) -> Script:
+    """run C"""
+    [ran] = yield Step(f"Running {named(command)}.", [call("run", command=command)])
+    verdict = "It went through." if ran.ok else "It failed."
+    return f"{verdict} {named(command)} printed:\n\n{fenced(ran.text, 'text')}"
+
+
+def remember(scene: Scene, key: str, text: str) -> Script:
+    """remember K: V"""
+    [noted] = yield Step(f"Noting {named(key)}.", [call("remember", key=key, content=text)])
+    return f"Noted under {named(key)}: {text}" if noted.ok else failure(noted)
+
+
+def recall(scene: Scene, key: str) -> Script:
+    """recall [K]"""
+    [notes] = yield Step("Looking into my notes.", [call("recall", **({"key": key} if key else {}))])
+    return f"My notes:\n\n{fenced(notes.text, 'text')}" if notes.ok else failure(notes)
+
+
+def outline(scene: Scene, path: str) -> Script:
+    """outline F"""
+    [outlined] = yield Step(f"Outlining {named(path)}.", [call("outline", path=path)])
+    return f"Outline of {named(path)}:\n\n{fenced(outlined.text, 'text')}" if outlined.ok else failure(outlined)
+
+
+def _verb(pattern: str, script: Callable[..., Script], example: str = "") -> Verb:
+    return Verb(re.compile(pattern, re.IGNORECASE | re.DOTALL), script, example)
+
+
+_PLACE = r"(?:repo|repository|project|folder|directory|checkout|codebase)"
+_QUOTED = r"\"[^\"]+\"|'[^']+'|`[^`]+`|“[^”]+”"
+
+VERBS: tuple[Verb, ...] = (
+    _verb(rf"what(?:'s|’s| is)? (?:there )?in (?:this|the|my) {_PLACE}\W*", tours.survey, "what is in this repository?"),
+    _verb(rf"(?:describe|explain|summari[sz]e) (?:this|the|my) {_PLACE}\W*", tours.survey),
+    _verb(r"(?:please )?(?:(?:give|show) me )?(?:the |a )?tour\W*", tours.tour, "tour"),
+    _verb(r"(?:list|ls)(?: files)?(?: in)?(?: (\S.*))?", list_directory, "list src"),
+    _verb(r"(?:read|show|open|cat) (\S.*)", read_file, "read README.md"),
+    _verb(rf"(?:search|grep)(?: for)? ({_QUOTED}|\S.*?)(?: in (\S+))?", search, "search TODO in src"),
+    _verb(r"find(?: files)? (\S.*)", find, "find **/*.py"),
+    _verb(rf"replace ({_QUOTED}|.+?) (?:with|by) ({_QUOTED}|.*) in (\S+)", replace, "replace colour with color in README.md"),
+    _verb(r"(?:create|write) (\S+) with (.+)", create, "create notes.txt with Hello"),
+    _verb(r"(?:run|execute) (\S.*)", run, "run ls -l"),
+    _verb(r"remember ([^:]+): *(.+)", remember, "remember owner: Ada"),
+    _verb(r"recall(?: (\S.*))?", recall, "recall owner"),
+    _verb(r"outline (\S.*)", outline, "outline src/main.py"),
+    *(_verb(pattern, script) for pattern, script in drills.DRILLS),
+)
+
+
+def what_is_understood() -> str:
+    """The answer to everything else."""
+    examples = "\n".join(verb.example for verb in VERBS if verb.example)
+    return (
+        "I am a rehearsal: I follow a few fixed instructions with the real tools on your real files, so that you can see "
+        f"how everything works. Try one of these:\n\n{fenced(examples, 'text')}"
+    )
