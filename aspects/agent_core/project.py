@@ -58,12 +58,17 @@ class Projector:
         self._agents_own: set[str] = set()
         self._authors: set[str] = set()
         self._cut = False
+        self._last = 0
 
     def feed(self, event: dict[str, Any]) -> None:
         """Take the next event. Kinds that say nothing to a model, and kinds nobody here knows, change nothing."""
         body = mapping(event, "body")
         kind = text(event, "kind")
         seq = number(event, "seq")
+        if seq <= self._last:
+            # Not simply the next event: what a fork inherited ends here, or a summary stood in the place of older events.
+            self._texts = [(0, words) for _, words in self._texts]
+        self._last = seq
         if kind == "user":
             self._say(seq, self._user(body))
         elif kind == "assistant":
@@ -78,7 +83,7 @@ class Projector:
         elif kind == "system-note" and text(body, "text").strip():
             self._say(seq, markers.note(body["text"]))
         elif kind == "compaction":
-            self._say(0, _compaction(body))  # it stands for what is older, however late it was made
+            self._say(0, _compaction(body))
         elif kind == "turn-finished":
             self._finished(seq, body)
         elif kind == "answer":
@@ -178,35 +183,11 @@ class Projector:
 
 
 def project(events: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
-    """The messages of a log; a compaction's summary stands where its first span began."""
+    """The messages of a log as `session.read` gives it: in reading order, a summary where its span began."""
     projector = Projector(model)
-    for event in in_reading_order(events):
+    for event in events:
         projector.feed(event)
     return projector.messages()
-
-
-def in_reading_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with each compaction moved to the beginning of what it stands for; all else keeps its place."""
-    moved = [event for event in events if text(event, "kind") == "compaction"]
-    if not moved:
-        return events
-    moved.sort(key=_starts_at)
-    ordered: list[dict[str, Any]] = []
-    for event in events:
-        if text(event, "kind") == "compaction":
-            continue
-        while moved and _starts_at(moved[0]) < number(event, "seq"):
-            ordered.append(moved.pop(0))
-        ordered.append(event)
-    return ordered + moved
-
-
-def _starts_at(event: dict[str, Any]) -> int:
-    """The first sequence number a compaction stands for; its own when it names none."""
-    spans = mapping(event, "body").get("spans")
-    starts = [span[0] for span in spans if isinstance(span, list) and span] if isinstance(spans, list) else []
-    whole = [start for start in starts if isinstance(start, int) and not isinstance(start, bool)]
-    return min(whole, default=number(event, "seq"))
 
 
 def _compaction(body: dict[str, Any]) -> str:

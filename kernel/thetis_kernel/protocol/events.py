@@ -63,7 +63,11 @@ class User(Body, frozen=True, tag="user"):
 
 
 class Assistant(Body, frozen=True, tag="assistant"):
-    """A model's reply: the provider's content blocks verbatim. `partial` when it was cut; `end` as protocol.models.End."""
+    """A model's reply: the provider's content blocks verbatim. `partial` when it was cut; `end` as protocol.models.End.
+
+    `seen`: the last event the request covered (0: all before this one); what a person says while the model is writing is
+    logged before the reply, but the reply does not answer it.
+    """
 
     blocks: list[dict[str, Any]]
     model: str = ""
@@ -72,6 +76,7 @@ class Assistant(Body, frozen=True, tag="assistant"):
     detail: str = ""
     usage: Usage = Usage()
     turn: str = ""
+    seen: int = 0
 
 
 class ToolInvocation(Body, frozen=True, tag="tool-invocation"):

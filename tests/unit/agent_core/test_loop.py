@@ -73,31 +73,6 @@ def test_a_log_in_many_pages_is_read_to_its_end(run: Run, agent: SimpleNamespace
     assert len(host.requests[0]["messages"][0]["content"]) == 21
 
 
-def test_a_compaction_during_the_turn_is_read_again_from_the_log(run: Run) -> None:
-    def model(request: dict[str, Any]) -> Reply:
-        if len(host.requests) == 2:
-            return reply(text("done"))
-        host.events = [event for event in host.events if event["seq"] != 1]
-        host.log("compaction", spans=[[1, 1]], summary="what was", replaced=1)
-        return reply(use("a", "read", path="f"))
-
-    class Sparse(AgentHost):
-        def _read(self, after: int, max_bytes: int) -> str:
-            found = [event for event in self.events if event["seq"] > after]
-            return json.dumps({"events": found, "next": found[-1]["seq"] if found else after, "end": True})
-
-        def log(self, kind: str, **body: Any) -> int:
-            seq = max((event["seq"] for event in self.events), default=0) + 1
-            self.events.append({"seq": seq, "kind": kind, "ts_ms": 0, "body": {"kind": kind, **body}})
-            return seq
-
-    host = Sparse(model)
-    host.log("user", text="gone")
-    run(host, host.start("hi"))
-    first = [block["text"] for block in host.requests[1]["messages"][0]["content"]]
-    assert "what was" in first[0] and first[1] == "hi" and "gone" not in first
-
-
 # -- limits
 
 

@@ -167,12 +167,19 @@ def test_notes_and_system_nudges_carry_their_marker(project: Any) -> None:
 
 def test_48_a_compaction_stands_where_its_span_began_and_the_last_message_stays_last(agent: SimpleNamespace) -> None:
     compaction = {"kind": "compaction", "spans": [[2, 3]], "summary": "read f", "replaced": 2}
-    events = log(user("first"), assistant(text("gone")), user("gone too"), user("last"), compaction)
-    shown = [event for event in events if event["seq"] not in (2, 3)]  # the store leaves the span out
+    first, _, _, last, summary = log(user("first"), assistant(text("gone")), user("gone too"), user("last"), compaction)
+    shown = [first, summary, last, *log(assistant(text("ok"), seen=4))]  # the store puts it where its span began
     messages = agent.project.project(shown, "m1")
     check(messages)
     said = words(messages[0])
-    assert said[0] == "first" and "read f" in said[1] and said[2] == "last"
+    assert said[0] == "first" and "read f" in said[1] and said[2] == "last" and len(messages) == 3
+
+
+def test_what_a_fork_inherited_is_older_than_its_own_events(agent: SimpleNamespace) -> None:
+    inherited = [{**event, "seq": event["seq"] + 50} for event in log(user("from the parent"))]
+    events = [*inherited, *log(user("from the fork"), assistant(text("ok"), seen=1))]
+    messages = agent.project.project(events, "m1")
+    assert words(messages[0]) == ["from the parent", "from the fork"]
 
 
 def test_names_are_said_from_the_moment_there_are_two_people(project: Any) -> None:

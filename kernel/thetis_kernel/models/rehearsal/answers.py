@@ -7,7 +7,7 @@ import re
 from thetis_kernel.models.rehearsal.scene import Done
 
 NOTICE = "rehearsal: no language model connected"
-CONNECT = "Real models are not part of this version yet; the README's section “Connect a model” says when they are."
+CONNECT = "This version cannot connect one yet; its README says what the rehearsal understands."
 QUOTED_LINES = 60
 """Lines of a result that an answer repeats; the rest is counted."""
 
