@@ -1,0 +1,325 @@
+"""What a conversation is at any moment: a left fold over its events, and nothing besides.
+
+`apply` takes one event into a state and returns that state; folding a prefix and applying the rest gives what folding all
+of it gives. Fold the raw line of a conversation (for a fork, its parent's events first), not its projection: settings
+and facts about the branch outlive a rewind, while plan, todos, notes and groups go back with it. Unknown kinds change
+nothing; a body that does not decode changes nothing but `skipped`. Knows neither the database nor who is alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from thetis_kernel.protocol.events import (
+    Answer,
+    Approval,
+    BranchOp,
+    ChildSettled,
+    ChildStarted,
+    Event,
+    Nudge,
+    Question,
+    Rewind,
+    SessionStarted,
+    SettingChanged,
+    StateChanged,
+    ToolInvocation,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+    User,
+)
+from thetis_kernel.store import projection, summary
+
+
+class TurnStats(msgspec.Struct):
+    """The turn since its last turn-started: replies, calls, and the tokens of all replies together."""
+
+    turn: str = ""
+    iterations: int = 0
+    tool_calls: int = 0
+    usage: Usage = Usage()
+
+
+class SessionState(msgspec.Struct):
+    """The fold. Read its fields and properties; only this module changes them.
+
+    `turn`: the open one. `unanswered`: calls without a result by call id, oldest first. `branch`: the last successful
+    operation on it, its `after` being the tip; `materialised`: the proof that the worktree is whole. `approvals` end with
+    their turn, `questions` with an answer or the next words of a person. `children`: sub-agents not settled.
+    `turns`: how many were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a
+    person's nudges since the last reply.
+    """
+
+    seq: int = 0
+    started: SessionStarted | None = None
+    mode: str = ""
+    model: str = ""
+    title: str = ""
+    archived: bool = False
+    turn: TurnStarted | None = None
+    last_started: TurnStarted | None = None
+    turns: int = 0
+    last_finished: TurnFinished | None = None
+    stats: TurnStats = msgspec.field(default_factory=TurnStats)
+    unanswered: dict[str, ToolInvocation] = {}
+    branch: BranchOp | None = None
+    materialised: BranchOp | None = None
+    approvals: dict[str, Approval] = {}
+    questions: dict[str, Question] = {}
+    children: dict[str, ChildStarted] = {}
+    last_user_text: str = ""
+    said: str = ""
+    unread_nudges: int = 0
+    interrupted: bool = False
+    skipped: int = 0
+    values: dict[str, dict[str, str]] = {}
+    changes: list[tuple[int, StateChanged]] = []
+    rewinds: list[tuple[int, int]] = []
+
+    @property
+    def state(self) -> str:
+        """idle, running (a turn is open) or interrupted (the last turn was cut by a restart and nothing came after)."""
+        if self.turn is not None:
+            return "running"
+        return "interrupted" if self.interrupted else "idle"
+
+    @property
+    def preview(self) -> str:
+        """The line lists show under the title."""
+        return summary.preview(self.said)
+
+    @property
+    def turn_tool_calls(self) -> int:
+        """Calls since the last turn-started."""
+        return self.stats.tool_calls
+
+    @property
+    def turn_usage(self) -> Usage:
+        """Tokens since the last turn-started."""
+        return self.stats.usage
+
+    @property
+    def plan(self) -> dict[str, str]:
+        """The plan's entries, JSON text by key."""
+        return self.values.get("plan", {})
+
+    @property
+    def todos(self) -> dict[str, str]:
+        """The todo list's entries, JSON text by key."""
+        return self.values.get("todos", {})
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What was remembered, JSON text by key."""
+        return self.values.get("notes", {})
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Tool groups in use, JSON text by key."""
+        return self.values.get("groups", {})
+
+    def kv(self, guest: str) -> dict[str, str]:
+        """A guest's own namespace, JSON text by key. It does not go back with a rewind."""
+        return self.values.get(f"kv:{guest}", {})
+
+
+def fold(events: Iterable[Event], state: SessionState | None = None) -> SessionState:
+    """The state after `events`, taken into `state` (a new one by default), which is changed and returned."""
+    state = SessionState() if state is None else state
+    for event in events:
+        feed(state, event.seq, event.kind, event.raw)
+    return state
+
+
+def apply(state: SessionState, event: Event) -> SessionState:
+    """Take one more event into `state` and return it."""
+    feed(state, event.seq, event.kind, event.raw)
+    return state
+
+
+def feed(state: SessionState, seq: int, kind: str, raw: bytes) -> None:
+    """`apply` without an Event, for readers of whole logs."""
+    state.seq = seq
+    found = _HANDLERS.get(kind)
+    if found is None:
+        return
+    decode, handle = found
+    try:
+        body = decode(raw)
+    except msgspec.MsgspecError:
+        state.skipped += 1
+        return
+    handle(state, seq, body)
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str = ""
+
+
+class _Reply(msgspec.Struct, gc=False):
+    """Of a reply only its tokens and texts: most of a log is replies and results, and most of those matters to nobody."""
+
+    usage: Usage = Usage()
+    blocks: list[_Block] = []
+
+
+class _Result(msgspec.Struct, gc=False):
+    """Of a result only whose it is."""
+
+    call: str
+
+
+def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
+    """A conversation begins; for a fork, after all it inherited: what belongs to the parent alone is dropped."""
+    state.started = body
+    state.mode, state.model, state.archived = body.mode, body.model, False
+    state.branch = state.materialised = None
+    state.approvals.clear()
+    state.children.clear()
+
+
+def _user(state: SessionState, seq: int, body: User) -> None:
+    attachment = body.attachments[0].name if body.attachments else ""
+    state.title = state.title or summary.title(body.text, attachment)
+    state.last_user_text = body.text
+    state.said = body.text if body.text.strip() else state.said
+    state.questions.clear()
+    state.interrupted = False
+
+
+def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
+    state.said = next((b.text for b in body.blocks if b.type == "text" and b.text.strip()), state.said)
+    state.stats.iterations += 1
+    state.unread_nudges = 0
+    state.stats.usage = total(state.stats.usage, body.usage)
+
+
+def _nudge(state: SessionState, seq: int, body: Nudge) -> None:
+    state.unread_nudges += body.source == "user"
+
+
+def _invocation(state: SessionState, seq: int, body: ToolInvocation) -> None:
+    state.unanswered[body.call] = body
+    state.stats.tool_calls += 1
+
+
+def _result(state: SessionState, seq: int, body: _Result) -> None:
+    state.unanswered.pop(body.call, None)
+
+
+def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
+    state.turn = state.last_started = body
+    state.turns += body.attempt == 0
+    state.stats = TurnStats(body.turn)
+    state.interrupted = False
+
+
+def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
+    state.turn, state.last_finished = None, body
+    state.approvals.clear()
+    state.interrupted = body.stopped_by == "restarted"
+
+
+def _branch(state: SessionState, seq: int, body: BranchOp) -> None:
+    if body.ok:
+        state.branch = body
+        if body.op == "materialised":
+            state.materialised = body
+
+
+def _setting(state: SessionState, seq: int, body: SettingChanged) -> None:
+    if body.name == "title":
+        state.title = summary.one_line(body.value, summary.NAME_LENGTH)
+    elif body.name == "mode":
+        state.mode = body.value
+    elif body.name == "model":
+        state.model = body.value
+    elif body.name == "archived":
+        state.archived = body.value == "true"
+
+
+def _value(state: SessionState, seq: int, body: StateChanged) -> None:
+    if not body.scope.startswith("kv:"):
+        state.changes.append((seq, body))
+    _put(state.values, body)
+
+
+def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
+    """Values become those of the branch the conversation goes on from."""
+    state.rewinds.append((seq, body.to_seq))
+    branch = projection.live(seq, state.rewinds)
+    state.values = {scope: held for scope, held in state.values.items() if scope.startswith("kv:")}
+    for changed, change in state.changes:
+        if projection.on(branch, changed):
+            _put(state.values, change)
+
+
+def _put(values: dict[str, dict[str, str]], change: StateChanged) -> None:
+    if change.value:
+        values.setdefault(change.scope, {})[change.key] = change.value
+    else:
+        values.get(change.scope, {}).pop(change.key, None)
+
+
+def _approval(state: SessionState, seq: int, body: Approval) -> None:
+    if body.decision:
+        state.approvals.pop(body.id, None)
+    else:
+        state.approvals[body.id] = body
+
+
+def _question(state: SessionState, seq: int, body: Question) -> None:
+    state.questions[body.id] = body
+
+
+def _answer(state: SessionState, seq: int, body: Answer) -> None:
+    state.questions.pop(body.id, None)
+
+
+def _child(state: SessionState, seq: int, body: ChildStarted) -> None:
+    state.children[body.child] = body
+
+
+def _child_settled(state: SessionState, seq: int, body: ChildSettled) -> None:
+    state.children.pop(body.child, None)
+
+
+def total(one: Usage, other: Usage) -> Usage:
+    """The tokens of both; estimated if either is."""
+    return Usage(
+        one.input + other.input,
+        one.output + other.output,
+        one.cache_read + other.cache_read,
+        one.cache_write + other.cache_write,
+        one.estimated or other.estimated,
+    )
+
+
+def _on(type_: Any, handle: Callable[[SessionState, int, Any], None]) -> tuple[Callable[[bytes], Any], Any]:
+    return msgspec.json.Decoder(type_).decode, handle
+
+
+_HANDLERS = {
+    "session-started": _on(SessionStarted, _started),
+    "user": _on(User, _user),
+    "assistant": _on(_Reply, _assistant),
+    "nudge": _on(Nudge, _nudge),
+    "tool-invocation": _on(ToolInvocation, _invocation),
+    "tool-result": _on(_Result, _result),
+    "turn-started": _on(TurnStarted, _turn_started),
+    "turn-finished": _on(TurnFinished, _turn_finished),
+    "branch-op": _on(BranchOp, _branch),
+    "setting-changed": _on(SettingChanged, _setting),
+    "state-changed": _on(StateChanged, _value),
+    "rewind": _on(Rewind, _rewind),
+    "approval": _on(Approval, _approval),
+    "question": _on(Question, _question),
+    "answer": _on(Answer, _answer),
+    "child-started": _on(ChildStarted, _child),
+    "child-settled": _on(ChildSettled, _child_settled),
+}

@@ -1,0 +1,125 @@
+"""The whole line of a conversation: what it inherited, then its own events; raw, or as the projection shows it.
+
+A fork is its parent's events up to the fork and its own after them, numbered on. Nothing is ever copied. Functions over
+a `Reader`; each page is read in one snapshot, and since the log only grows, pages fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apsw
+import msgspec
+
+from thetis_kernel.protocol.events import Event
+from thetis_kernel.store import folds, ledger, projection
+from thetis_kernel.store.chain import Row
+from thetis_kernel.store.projection import Operation, Stretch
+from thetis_kernel.store.reader import Line, Reader
+
+Part = tuple[Line, int, int]
+"""Events from..to of one conversation's own stretch."""
+
+
+def line_of(reader: Reader, db: apsw.Connection, session: str) -> list[Part]:
+    """The parts of a conversation's line, the oldest ancestor's first; none is empty."""
+    parts: list[Part] = []
+    line = reader.line(db, session)
+    upto = line.last_seq
+    while True:
+        if min(upto, line.last_seq) >= line.first_seq:
+            parts.append((line, line.first_seq, min(upto, line.last_seq)))
+        if line.relation != "fork":
+            return parts[::-1]
+        upto = min(upto, line.first_seq - 1)
+        line = reader.line(db, line.parent)
+
+
+def raw(reader: Reader, session: str, *, live: bool = False) -> Iterator[Event]:
+    """Every event of the line; with `live` only those on the live branch, compacted ones included."""
+    with reader.snapshot() as db:
+        parts = line_of(reader, db, session)
+        if live:
+            rewinds = projection.rewinds(_operations(db, parts, reader))
+            parts = _select(parts, projection.live(_end(parts), rewinds))
+    for line, rows in _pages(reader, parts):
+        yield from reader.events(line, rows)
+
+
+def state(reader: Reader, session: str) -> folds.SessionState:
+    """The fold over the whole line."""
+    folded = folds.SessionState()
+    with reader.snapshot() as db:
+        parts = line_of(reader, db, session)
+    for line, rows in _pages(reader, parts):
+        for row in rows:
+            if row[5] == ledger.INLINE:
+                folds.feed(folded, row[0], row[2], row[6])
+            else:
+                folds.fold(reader.events(line, [row]), folded)
+    return folded
+
+
+def projected(reader: Reader, session: str, after: int, max_bytes: int, limit: int) -> tuple[list[Event], bool]:
+    """The projection's events after number `after`, and whether they are the last; see `projection.project`."""
+    events: list[Event] = []
+    size = 0
+    with reader.snapshot() as db:
+        parts = line_of(reader, db, session)
+        plan = projection.project(_end(parts), _operations(db, parts, reader))
+        for line, first, last in _select(parts, plan):
+            at = max(after, first - 1)
+            while at < last:
+                if len(events) >= limit:
+                    return events, False
+                rows = reader.page(db, line, at, upto=last, limit=limit - len(events), max_bytes=max_bytes)
+                for event in reader.events(line, rows):
+                    size += len(event.raw)
+                    if events and size > max_bytes:
+                        return events, False
+                    events.append(event)
+                at = rows[-1][0]
+    return events, True
+
+
+def _pages(reader: Reader, parts: Sequence[Part]) -> Iterator[tuple[Line, list[Row]]]:
+    for line, first, last in parts:
+        after = first - 1
+        while after < last:
+            with reader.snapshot() as db:
+                rows = reader.page(db, line, after, upto=last)
+            yield line, rows
+            after = rows[-1][0]
+
+
+def _operations(db: apsw.Connection, parts: Sequence[Part], reader: Reader) -> list[Operation]:
+    """The rewinds and compactions of a line. They are few and have an index of their own."""
+    found: list[Operation] = []
+    for line, first, last in parts:
+        rows: list[Any] = db.execute(
+            "SELECT seq, event_id, kind, v, ts_ms, form, body, hash FROM events"
+            " WHERE session = ? AND seq BETWEEN ? AND ? AND kind IN ('rewind', 'compaction') ORDER BY seq",
+            (line.num, first, last),
+        ).fetchall()
+        for event in reader.events(line, rows):
+            try:
+                found.append((event.seq, projection.operation(event.kind, event.raw)))
+            except msgspec.MsgspecError as error:
+                # Not checked against the chain here, so what does not decode is taken for the damage it must be.
+                raise ledger.damaged(line.id, event.seq) from error
+    return found
+
+
+def _end(parts: Sequence[Part]) -> int:
+    return parts[-1][2] if parts else 0
+
+
+def _select(parts: Sequence[Part], stretches: Sequence[Stretch]) -> list[Part]:
+    """The pieces of `parts` that the stretches name, in the stretches' order."""
+    return [
+        (line, max(first, a), min(last, b))
+        for first, last in stretches
+        for line, a, b in parts
+        if max(first, a) <= min(last, b)
+    ]

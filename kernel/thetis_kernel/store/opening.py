@@ -1,0 +1,119 @@
+"""Opens and closes a data directory: lock, checks, database, migrations, and the marks that prove nothing was lost.
+
+The order matters and is written down once, here: nothing is created before it is certain that nothing is missing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from thetis_kernel.clock import Clock
+from thetis_kernel.errors import StoreError
+from thetis_kernel.store import admission, connection, files, schema
+from thetis_kernel.store.admission import CLEAN, DATABASE, LIVE, Record
+from thetis_kernel.store.lock import RootLock
+
+_log = logging.getLogger(__name__)
+ADOPT_HINT = (
+    "Put the missing file back or restore a backup; `thetis doctor --adopt-log` goes on with what is there,"
+    " knowing that events are lost."
+)
+
+
+class Opened(msgspec.Struct):
+    """An open data directory: the writing connection, the lock that makes it the only one, and what people should know."""
+
+    path: Path
+    connection: apsw.Connection
+    lock: RootLock
+    notices: list[str]
+
+
+def open_directory(data_dir: Path, clock: Clock, vfs: str, adopt: bool) -> Opened:
+    """Lock `data_dir` and open its database. Raises StoreLocked or StoreError, and then holds nothing."""
+    connection.require_sqlite()
+    try:
+        files.private_dir(data_dir)
+    except OSError as error:
+        raise StoreError(f"the data directory {data_dir} cannot be used: {error.strerror}") from error
+    data_dir = data_dir.resolve()
+    lock = RootLock.acquire(data_dir)
+    try:
+        return _open_locked(data_dir, lock, clock, vfs, adopt)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def close_directory(opened: Opened) -> None:
+    """Close cleanly: everything into the main file, the header says so, the record remembers how far the log came.
+
+    What cannot be done (no space, a reader still busy) is left for the next start, which recovers from the write-ahead
+    log; nothing acknowledged depends on it.
+    """
+    db = opened.connection
+    try:
+        db.pragma("user_version", CLEAN)
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        record = Record(admission.database_id(db), admission.high_water(db))
+        admission.write_record(opened.path.parent, record)
+    except (apsw.Error, OSError) as error:
+        _log.warning("the event log was not closed cleanly: %s", type(error).__name__)
+    finally:
+        db.close(True)
+        opened.lock.release()
+
+
+def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: bool) -> Opened:
+    path = data_dir / DATABASE
+    notices: list[str] = []
+    record = admission.read_record(data_dir)
+    _complain(admission.missing_before_open(data_dir, record), adopt, notices)
+    try:
+        _private(path)
+        db = connection.open_writer(path, vfs)
+    except (apsw.Error, OSError) as error:
+        raise connection.failure(error, "be opened") from error
+    try:
+        schema.migrate(db, clock)
+        _complain(admission.missing_after_open(db, record, path), adopt, notices)
+        _mark_live(db, path)
+        files.sync_dir(data_dir)
+        admission.write_record(data_dir, Record(admission.database_id(db), admission.high_water(db)))
+    except (apsw.Error, OSError) as error:
+        translated = connection.failure(error, "be opened", db)
+        db.close(True)
+        raise translated from error
+    except BaseException:
+        db.close(True)
+        raise
+    return Opened(path, db, lock, notices)
+
+
+def _complain(sentence: str, adopt: bool, notices: list[str]) -> None:
+    if sentence and not adopt:
+        raise StoreError(f"{sentence}.", hint=ADOPT_HINT, code="store-missing")
+    if sentence:
+        notices.append(f"{sentence}. The log was opened as it is, as asked.")
+
+
+def _private(path: Path) -> None:
+    """The database file exists and is for its owner alone; SQLite gives its side files the same mode."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.fchmod(fd, 0o600)
+    finally:
+        os.close(fd)
+
+
+def _mark_live(db: apsw.Connection, path: Path) -> None:
+    """From here on the main file says that it needs its write-ahead log, which by then exists and is synced."""
+    if admission.header_state(path) == (schema.APPLICATION_ID, LIVE):
+        return
+    db.pragma("user_version", LIVE)
+    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)

@@ -1,0 +1,35 @@
+"""How a conversation is called in lists: titles and previews cut from what was said. Pure text, one line each."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TITLE_LENGTH = 48
+PREVIEW_LENGTH = 140
+NAME_LENGTH = 120
+"""Characters of a title a person gives."""
+UNTITLED = "New conversation"
+_NOTICED = 4_000
+"""Characters looked at; a first message may be a whole file."""
+
+
+def one_line(text: str, length: int) -> str:
+    """`text` on one line of at most `length` characters, cut at a word where there is one, never inside a character."""
+    line = " ".join(text[:_NOTICED].split())
+    if len(line) <= length:
+        return line
+    cut = line.rfind(" ", length // 2, length)
+    end = cut if cut > 0 else length - 1
+    while end > 1 and (unicodedata.combining(line[end]) or line[end] in "\u200d\ufe0f" or line[end - 1] == "\u200d"):
+        end -= 1
+    return line[:end].rstrip() + "…"
+
+
+def title(text: str, attachment: str = "") -> str:
+    """A title for a conversation that begins with `text`, else with an attachment of that name, else `UNTITLED`."""
+    return one_line(text, TITLE_LENGTH) or one_line(attachment, TITLE_LENGTH) or UNTITLED
+
+
+def preview(text: str) -> str:
+    """The line lists show under the title."""
+    return one_line(text, PREVIEW_LENGTH)
