@@ -304,7 +304,10 @@ def decode_body(kind: str, raw: bytes) -> EventBody | Unknown:
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):  # holds no containers, and logs are read by the 100,000
-    """One stored event. `seq` counts from 1 in its session (a fork goes on counting from its parent's); `ts_ms` is for display only; `hash` is the chain's hex."""
+    """One stored event. `ts_ms` is for display only; `hash` is the chain's hex.
+
+    `seq` counts from 1 in its session; a fork goes on counting from its parent's.
+    """
 
     session: str
     seq: int
