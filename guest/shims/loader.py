@@ -14,14 +14,14 @@ import importlib
 import importlib.machinery
 import json
 import marshal
-import math
+import pkgutil
 import sys
-import time
 import traceback
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import sandbag
 import stdlib
 import thetis_guest
 from componentize_py_types import Err
@@ -64,19 +64,12 @@ class _BundleFinder:
 def boot(**interfaces: types.ModuleType) -> None:
     """Called once, while the snapshot is taken: preload, connect the SDK to the host, and tidy the heap."""
     stdlib.preload()
-    for name in thetis_guest.INTERFACES:
-        importlib.import_module("thetis_guest." + name)
+    for found in pkgutil.iter_modules(thetis_guest.__path__):
+        importlib.import_module("thetis_guest." + found.name)
+    sandbag.lay(interfaces)
     _bind.connect(interfaces)
-    if "sys" in interfaces:
-        time.sleep = _sleep  # the real one blocks the host's thread where no deadline reaches it
     gc.collect()
     gc.freeze()  # a collection in a call then leaves the snapshot's pages alone, and shared
-
-
-def _sleep(seconds: float) -> None:
-    if seconds < 0:
-        raise ValueError("sleep length must be non-negative")
-    _bind.raw("sys", "sleep")(min(math.ceil(seconds * 1000), 2**32 - 1))
 
 
 def entry() -> types.ModuleType:
@@ -165,5 +158,5 @@ def _traceback(error: BaseException) -> str:
 
 
 _OWN = frozenset(
-    {"loader", "tool_shim", "agent_shim", "gateway_shim", "importlib", "importlib._bootstrap", "_frozen_importlib"}
+    {"loader", "sandbag", "tool_shim", "agent_shim", "gateway_shim", "importlib", "importlib._bootstrap", "_frozen_importlib"}
 )

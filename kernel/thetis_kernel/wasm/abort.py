@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 
@@ -17,6 +18,7 @@ class Abort:
         self._lock = threading.Lock()
         self._callbacks: list[Callable[[], None]] = []
         self.reason = ""
+        self.fired_at: float | None = None  # time.monotonic()
 
     @property
     def fired(self) -> bool:
@@ -27,7 +29,7 @@ class Abort:
         with self._lock:
             if self._event.is_set():
                 return
-            self.reason = reason
+            self.reason, self.fired_at = reason, time.monotonic()
             self._event.set()
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:

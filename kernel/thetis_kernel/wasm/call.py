@@ -1,47 +1,44 @@
-"""One call of one guest: a fresh store, its limits, its imports, and one typed outcome.
-
-Every import of every world passes `GuestCall.answer`, the one place where host code meets a guest: argument and answer
-caps, text hygiene, typed errors, processor time, and abort. Knows nothing of what an import does.
-"""
+"""One call of one guest: a fresh store, its limits, its imports, and one typed outcome."""
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import json
 import threading
-import time
-import traceback
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from typing import Any
 
 import wasmtime
 from wasmtime import _ffi as ffi
-from wasmtime import component as wc
 
-from thetis_kernel.errors import GuestError, ThetisError
+from thetis_kernel.errors import GuestError
 from thetis_kernel.wasm import engine, faults, hygiene
 from thetis_kernel.wasm.abort import Abort
 from thetis_kernel.wasm.contract import FunctionShape
 from thetis_kernel.wasm.engine import Runtime
+from thetis_kernel.wasm.host import HostSide, Imports, OnLog
 from thetis_kernel.wasm.limits import Limits
 from thetis_kernel.wasm.output import Captured
 from thetis_kernel.wasm.settings import THREAD_STACK
 
-__all__ = ["Abort", "GuestCall", "Imports", "run_in_thread", "stores_opened"]
+__all__ = ["Abort", "GuestCall", "Imports", "OnLog", "run_in_thread", "stores_opened", "stuck_calls"]
 
-Imports = Mapping[str, Callable[..., "str | int | None"]]
-OnLog = Callable[[str, str], None]
+WORKSPACE = "/workspace"
 
-_opened = itertools.count()
-_opened_last = 0
+_count_lock = threading.Lock()
+_opened = 0
 
 
 def stores_opened() -> int:
     """How many stores this process has opened: every guest call opens one."""
-    return _opened_last
+    return _opened
+
+
+def stuck_calls() -> int:
+    """Calls that were given up because nothing stops them; a process that has one should be replaced."""
+    return engine.ticker().stuck_calls()
 
 
 class GuestCall:
@@ -67,51 +64,74 @@ class GuestCall:
         workspace_writable: bool = False,
     ) -> None:
         self._runtime = runtime
-        self._bundle = bundle
-        self._imports = imports
         self._limits = limits
         self._abort = abort or Abort()
-        self._on_log = on_log
+        self._host = HostSide(bundle, imports, limits, self._abort, on_log)
         self._workspace = workspace
         self._workspace_writable = workspace_writable
-        self._stdout = Captured(limits.output_bytes)
-        self._stderr = Captured(limits.output_bytes)
-        self._store: wasmtime.Store | None = None
-        self._stopped = ""  # "", "timeout" or "abort"
-        self._started = 0.0
-        self._outside = 0.0  # seconds of this thread's processor time spent in imports, less what it slept
+        self._stderr = ""
+        self._future: Future[str] = Future()
+        self._export = ""
 
     def run(self, export: str, *args: str) -> str:
         """Call `export` and return its ok text (a tool's manifest as JSON text). Blocks.
 
         Raises GuestError: kind "error" for an err or an exception of the guest, else trap, timeout, memory, type,
-        exit or abort. Not for the main thread (a Ctrl-C there would meet the engine); see `run_in_thread`.
+        exit or abort. It runs on a thread of its own unless this one was made by `run_in_thread`.
         """
+        if engine.current.ours and engine.current.call is None:
+            return self._run_here(export, *args)
+        try:
+            return run_in_thread(self, export, *args).result()
+        except GuestError:
+            raise
+        except BaseException:  # a Ctrl-C of whoever waits; the guest must not run on
+            self._abort.fire("the caller was interrupted")
+            raise
+
+    def stuck(self, now: float, grace: float) -> bool:
+        """Whether the call should have ended `grace` seconds before `now` (monotonic) and nothing can end it."""
+        stopping = self._abort.fired_at
+        aborted = stopping is not None and now - stopping > grace and not self._host.budget.in_import
+        return aborted or self._host.budget.overdue(now, grace)
+
+    def give_up(self) -> None:
+        """Give whoever waits the error of a call that is stuck."""
+        self._host.stopped = self._host.stopped or ("abort" if self._abort.fired else "timeout")
+        error = self._stop_error()
+        error.hint = "It waits where nothing can stop it; its process should be replaced."
+        _settle(self._future, error=error)
+
+    def _run_here(self, export: str, *args: str) -> str:
         shape = self._runtime.exports.get(export)
         if shape is None or len(args) != len(shape.params):
             raise GuestError(f"The world {self._runtime.world} has no export {export} with {len(args)} values.", kind="type")
-        clean = [self._clean_argument(export, name, value) for (name, _), value in zip(shape.params, args, strict=True)]
+        self._export = export
+        clean = [self._clean_argument(name, value) for (name, _), value in zip(shape.params, args, strict=True)]
         if self._abort.fired:
-            raise self._stop_error("abort", export)
-        outer, engine.current.call = engine.current.call, self
+            self._host.stopped = "abort"
+            raise self._stop_error()
+        engine.current.call = self._host
+        stdout, stderr = Captured(self._limits.output_bytes), Captured(self._limits.output_bytes)
         try:
-            with engine.ticker:
-                answer = self._call_in_fresh_store(export, clean)
+            with engine.ticker().running(self):
+                answer = self._call_in_fresh_store(clean, stdout, stderr)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
-            raise self._failure(error, export) from None
+            self._stderr = stderr.text()
+            raise self._failure(error) from None
         finally:
-            engine.current.call = outer
-            self._deliver_output()
+            engine.current.call = None
+            self._deliver("stdout", stdout)
+            self._deliver("stderr", stderr)
         return self._ok_text(shape, answer)
 
-    # The store
-
-    def _call_in_fresh_store(self, export: str, args: list[str]) -> Any:
-        global _opened_last
+    def _call_in_fresh_store(self, args: list[str], stdout: Captured, stderr: Captured) -> Any:
+        global _opened
         limits = self._limits
         with wasmtime.Store(engine.engine()) as store:
-            _opened_last = next(_opened) + 1
-            self._store = store
+            with _count_lock:
+                _opened += 1
+            self._host.store = store
             try:
                 ffi.wasmtime_store_epoch_deadline_callback(store.ptr(), _on_deadline, None, _NO_FINALIZER)
                 store.set_epoch_deadline(1)  # before instantiate: its start functions are guest code too
@@ -122,127 +142,34 @@ class GuestCall:
                     tables=limits.tables,
                     memories=limits.memories,
                 )
-                store.set_wasi(self._wasi())
-                self._started = time.thread_time()
+                store.set_wasi(self._wasi(stdout, stderr))
+                self._host.budget.start()
                 instance = self._runtime.linker.instantiate(store, self._runtime.component)
-                function = instance.get_func(store, export)
+                function = instance.get_func(store, self._export)
                 if function is None:
-                    raise GuestError(f"The runtime has no export {export}.", kind="type")
+                    raise GuestError(f"The runtime has no export {self._export}.", kind="type")
                 return function(store, *args)
             finally:
-                self._store = None
+                self._host.store = None
 
-    def _wasi(self) -> wasmtime.WasiConfig:
-        wasi = wasmtime.WasiConfig()  # nothing inherited: no environment, arguments, stdin, network or clock beyond WASI's
-        wasi.stdout_custom = self._stdout.write
-        wasi.stderr_custom = self._stderr.write
+    def _wasi(self, stdout: Captured, stderr: Captured) -> wasmtime.WasiConfig:
+        wasi = wasmtime.WasiConfig()  # nothing inherited: no environment, arguments, stdin, files or network
+        wasi.stdout_file = stdout.path
+        wasi.stderr_file = stderr.path
+        stdout.limit()
+        stderr.limit()
         if self._workspace is not None:
-            wasi.preopen_dir(str(self._workspace), "/workspace", self._workspace_writable)
+            wasi.preopen_dir(str(self._workspace), WORKSPACE, self._workspace_writable)
         return wasi
 
-    def tick(self) -> bool:
-        """Called at each epoch while wasm runs: whether the call may go on."""
-        if self._abort.fired:
-            self._stopped = self._stopped or "abort"
-        elif self._left_s() <= 0:
-            self._stopped = self._stopped or "timeout"
-        return not self._stopped
-
-    def _left_s(self) -> float:
-        return self._limits.cpu_ms / 1000 - (time.thread_time() - self._started - self._outside)
-
-    # Imports
-
-    def answer(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any:
-        """The answer to one import call, in the binding's terms. Raises nothing, whatever the import does."""
-        entered = time.thread_time()
-        try:
-            result = self._answer(shape, args)
-        except BaseException as error:  # noqa: BLE001 - see engine._host_function
-            result = self._internal(shape, error)
-        self._outside += time.thread_time() - entered
-        return result
-
-    def _answer(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any:
-        if self._abort.fired:
-            self._stop("abort")
-            return _nothing(shape)
-        try:
-            _bounded(args, self._limits.argument_bytes, f"The arguments of {shape.key}")
-            answer = self._dispatch(shape, args)
-        except ThetisError as error:
-            return self._refused(shape, error)
-        if self._abort.wait(0):
-            self._stop("abort")
-        return answer
-
-    def _dispatch(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any:
-        function = None if shape.key == "sys.code" else self._imports.get(shape.key)
-        function = function or getattr(self, "_default_" + shape.key.replace(".", "_").replace("-", "_"), None)
-        if function is None:
-            raise ThetisError(f"{shape.key} is not available here.", code="unavailable")
-        began = time.monotonic()
-        value: Any = function(*args)
-        if shape.key == "sys.sleep":
-            self._outside -= time.monotonic() - began  # a guest that sleeps spends its budget
-            if self._left_s() <= 0:
-                self._stop("timeout")
-        if not shape.result:
-            return None
-        if shape.result == "u64":
-            return min(max(int(value), 0), 2**64 - 1)
-        if type(value) is not str:
-            raise TypeError(f"{shape.key} answered {type(value).__name__}")
-        if not shape.fallible:
+    def _clean_argument(self, name: str, value: str) -> str:
+        if not name.endswith("-json"):
             return hygiene.plain(value)
-        _bounded((value,), self._limits.argument_bytes, f"The answer of {shape.key}")
-        if not shape.answers_json:
-            return wc.Variant("ok", hygiene.plain(value))
         if hygiene.too_deep(value):
-            raise ThetisError(f"The answer of {shape.key} nests deeper than {hygiene.NESTING} levels.", code="too-deep")
-        return wc.Variant("ok", hygiene.json_text(value))
-
-    def _refused(self, shape: FunctionShape, error: ThetisError) -> Any:
-        if not shape.fallible:
-            return _nothing(shape)
-        fields = {"code": error.code, "message": error.message, "hint": error.hint}
-        return wc.Variant("err", hygiene.plain(json.dumps(fields, ensure_ascii=False)))
-
-    def _internal(self, shape: FunctionShape, error: BaseException) -> Any:
-        try:
-            self._say("host", f"{shape.key} failed: " + "".join(traceback.format_exception(error)))
-        except BaseException:  # noqa: BLE001 - no memory to say it with; the guest's answer below still goes out
-            return _nothing(shape)
-        return _nothing(shape)
-
-    def _stop(self, why: str) -> None:
-        """From inside an import: end the call as soon as wasm runs again."""
-        self._stopped = self._stopped or why
-        if self._store is not None:
-            self._store.set_epoch_deadline(0)
-
-    def _default_sys_code(self) -> str:
-        return self._bundle
-
-    def _default_sys_log(self, level: str, message: str) -> None:
-        self._say(level if level in ("debug", "info", "warn", "error") else "info", message)
-
-    def _default_sys_now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def _default_sys_sleep(self, ms: int) -> None:
-        self._abort.wait(min(ms / 1000, max(self._left_s(), 0)))
-
-    # Values and outcomes
-
-    def _clean_argument(self, export: str, name: str, value: str) -> str:
-        if name.endswith("-json"):
-            if hygiene.too_deep(value):
-                raise GuestError(
-                    f"`{name}` of {export} nests deeper than {hygiene.NESTING} levels.", kind="type", hint="Flatten it."
-                )
-            return hygiene.json_text(value)
-        return hygiene.plain(value)
+            raise GuestError(
+                f"`{name}` of {self._export} nests deeper than {hygiene.NESTING} levels.", kind="type", hint="Flatten it."
+            )
+        return hygiene.json_text(value)
 
     def _ok_text(self, shape: FunctionShape, answer: Any) -> str:
         if shape.fallible:
@@ -257,72 +184,66 @@ class GuestCall:
             )
         return str(answer)
 
-    def _failure(self, error: BaseException, export: str) -> GuestError:
-        if self._stopped:
-            return self._stop_error(self._stopped, export)
-        return faults.from_engine(error, export, self._stderr.text())
+    def _failure(self, error: wasmtime.WasmtimeError | wasmtime.Trap) -> GuestError:
+        return self._stop_error() if self._host.stopped else faults.from_engine(error, self._export, self._stderr)
 
-    def _stop_error(self, why: str, export: str) -> GuestError:
-        said = self._stderr.text()
-        if why == "abort":
-            return GuestError(f"{export} was stopped: {self._abort.reason or 'asked to'}.", kind="abort", traceback=said)
+    def _stop_error(self) -> GuestError:
+        if self._host.stopped == "abort":
+            return GuestError(
+                f"{self._export} was stopped: {self._abort.reason or 'asked to'}.", kind="abort", traceback=self._stderr
+            )
         return GuestError(
-            f"{export} used up its {self._limits.cpu_ms} ms of processor time.", kind="timeout", traceback=said
+            f"{self._export} used up its {self._limits.cpu_ms} ms of processor time.", kind="timeout", traceback=self._stderr
         )
 
-    def _deliver_output(self) -> None:
-        for source, captured in (("stdout", self._stdout), ("stderr", self._stderr)):
-            text = captured.text().partition(faults.LAST_WORDS)[0]
-            if text.strip():
-                self._say(source, text)
-
-    def _say(self, source: str, text: str) -> None:
-        if self._on_log is not None:
-            self._on_log(source, text)
+    def _deliver(self, source: str, captured: Captured) -> None:
+        text = captured.text().partition(faults.LAST_WORDS)[0]
+        captured.close()
+        if text.strip():
+            self._host.say(source, text)
 
 
 def run_in_thread(call: GuestCall, export: str, *args: str) -> Future[str]:
-    """`call.run` on a daemon thread of its own; the future has its result or its GuestError."""
-    future: Future[str] = Future()
+    """`call.run` on a daemon thread of its own; the future has its result or its GuestError.
+
+    Never an executor: a blocked executor's thread keeps the process from exiting.
+    """
+    future = call._future
     future.set_running_or_notify_cancel()
 
     def body() -> None:
+        engine.current.ours = True
         try:
-            result = call.run(export, *args)
+            result = call._run_here(export, *args)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
-            future.set_exception(error)
+            _settle(future, error=error)
         else:
-            future.set_result(result)
+            _settle(future, result=result)
 
     _start_thread(body, f"guest-{export}")
     return future
 
 
+def _settle(future: Future[str], *, result: str = "", error: BaseException | None = None) -> None:
+    try:
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+    except InvalidStateError:
+        return  # given up on before: the late outcome has nobody waiting for it
+
+
 _stack_size = threading.Lock()
 
 
-def _start_thread(body: Callable[[], None], name: str) -> threading.Thread:
+def _start_thread(body: Callable[[], None], name: str) -> None:
     with _stack_size:  # the size is a global of the interpreter, read when a thread starts
         before = threading.stack_size(THREAD_STACK)
         try:
-            thread = threading.Thread(target=body, name=name, daemon=True)
-            thread.start()
+            threading.Thread(target=body, name=name, daemon=True).start()
         finally:
             threading.stack_size(before)
-    return thread
-
-
-def _bounded(values: tuple[Any, ...], cap: int, what: str) -> None:
-    size = sum(len(value) for value in values if type(value) is str)
-    if size > cap:
-        raise ThetisError(f"{what} are too large: {size} characters, {cap} are allowed.", code="too-large")
-
-
-def _nothing(shape: FunctionShape) -> Any:
-    """The answer when there is none to give."""
-    if shape.fallible:
-        return wc.Variant("err", json.dumps({"code": "internal", "message": f"The host failed in {shape.key}.", "hint": ""}))
-    return {"": None, "u64": 0}.get(shape.result, "")
 
 
 _CONTINUE = 0  # WASMTIME_UPDATE_DEADLINE_CONTINUE
@@ -340,7 +261,7 @@ def _on_deadline(_context: Any, _data: Any, delta: Any, kind: Any) -> int:
     """Called by the engine on the guest's thread when its deadline is reached: go on for a tick, or stop."""
     try:
         call = engine.current.call
-        if isinstance(call, GuestCall) and call.tick():
+        if call is not None and call.tick():
             delta[0] = 1
             kind[0] = _CONTINUE
             return 0

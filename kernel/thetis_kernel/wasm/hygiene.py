@@ -5,6 +5,7 @@ One poisoned row of the log would otherwise trap every later turn. Fast for clea
 
 from __future__ import annotations
 
+import itertools
 import re
 
 NESTING = 64  # levels of arrays and objects; 1,200 exhausted a guest's stack (measured.md)
@@ -12,7 +13,7 @@ NESTING = 64  # levels of arrays and objects; 1,200 exhausted a guest's stack (m
 # Possessive, and content with a missing end quote: linear on any text.
 _ONE_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _STRING = re.compile(_ONE_STRING, re.DOTALL)
-_EMPTY_PAIR = re.compile(r"\[\]|\{\}")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _NOT_BRACKET = re.compile(r"[^\[\]{}]+")
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
@@ -30,15 +31,11 @@ def plain(text: str) -> str:
 
 
 def too_deep(text: str) -> bool:
-    """Whether JSON `text` nests deeper than NESTING (or its brackets do not match, which no JSON does)."""
+    """Whether JSON `text` nests deeper than NESTING levels."""
     if text.count("[") + text.count("{") <= NESTING:
         return False
     brackets = _NOT_BRACKET.sub("", _STRING.sub("", text))
-    for _ in range(NESTING):
-        if not brackets:
-            return False
-        brackets = _EMPTY_PAIR.sub("", brackets)
-    return bool(brackets)
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0) > NESTING
 
 
 def json_text(text: str) -> str:

@@ -13,7 +13,7 @@ from thetis_kernel.errors import RuntimeBuildError
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.wasm.settings import ENGINE_SETTINGS, FORMAT, WORLDS
 
-SHARED_SHIMS = ("loader.py", "stdlib.py")
+SHARED_SHIMS = ("loader.py", "sandbag.py", "stdlib.py")
 
 
 def build_inputs(world: str) -> list[Path]:

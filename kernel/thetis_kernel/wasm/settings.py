@@ -31,6 +31,8 @@ ENGINE_SETTINGS: dict[str, object] = {
     "wasm_relaxed_simd": False,
     "wasm_wide_arithmetic": False,
     "wasm_custom_page_sizes": False,
+    "wasm_component_model_async": False,
+    "concurrency_support": False,
     "memory_init_cow": True,
 }
 """What is not needed is off: every proposal is attack surface outside wasmtime's first support tier (R22)."""
