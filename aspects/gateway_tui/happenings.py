@@ -1,0 +1,160 @@
+"""What happens to a conversation: turns, its branch, settings, changes of guests, incidents, sub-agents.
+
+Owns the blocks of those kinds: one quiet line when all is well, a coloured one with its reason when not.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from calls import Block, shown
+from results import duration
+from thetis_guest.lenient import flag, mapping, number, text
+
+_ENDS = {
+    "stop": ("Done", "muted"),
+    "asked": ("Waiting for your answer", "normal"),
+    "cancelled": ("Stopped", "warn"),
+    "restarted": ("Interrupted by a restart", "warn"),
+    "limit": ("Stopped at a limit", "warn"),
+    "repeated-failure": ("Stopped: the same call kept failing", "warn"),
+    "model-error": ("The model failed", "bad"),
+    "error": ("The turn failed", "bad"),
+}
+
+
+def session_started(body: dict[str, Any]) -> list[Block]:
+    """A conversation begins."""
+    relation, parent = text(body, "relation"), text(body, "parent")
+    begun = {"fork": f"Forked from {parent[:8]}", "child": f"Sub-agent of {parent[:8]}"}.get(relation, "Conversation")
+    branch, trunk = text(body, "branch"), text(body, "trunk")
+    title = begun + (f" on {branch}" if branch else "") + (f", from {trunk}" if trunk else "")
+    return [_state(title, [("model", text(body, "model")), ("mode", text(body, "mode"))])]
+
+
+def turn_started(body: dict[str, Any]) -> list[Block]:
+    """A turn begins: worth a line only when it is resumed."""
+    attempt = number(body, "attempt")
+    again = "" if attempt <= 1 else f" for the {_ordinal(attempt)} time"
+    return [{"kind": "turn", "title": f"Resumed{again}", "tone": "muted"}] if attempt else []
+
+
+def _ordinal(number_: int) -> str:
+    return {2: "second", 3: "third"}.get(number_, f"{number_}th")
+
+
+def turn_finished(body: dict[str, Any]) -> list[Block]:
+    """A turn ends: what it took and, unless all is well, why it ended."""
+    why = text(body, "stopped_by", "stop")
+    words, tone = _ENDS.get(why, (f"Ended: {why}", "warn"))
+    usage = mapping(body, "usage")
+    steps, calls, took = number(body, "iterations"), number(body, "tool_calls"), number(body, "duration_ms")
+    read = number(usage, "input") + number(usage, "cache_read") + number(usage, "cache_write")
+    written = number(usage, "output")
+    fields = []
+    if steps > 1:
+        fields.append(("steps", str(steps)))
+    if calls:
+        fields.append(("call" if calls == 1 else "calls", str(calls)))
+    if read or written:
+        about = "~" if flag(usage, "estimated") else ""
+        fields.append(("tokens", f"{about}{_tokens(read)} in, {_tokens(written)} out"))
+    if took:
+        fields.append(("time", duration(took)))
+    return [{"kind": "turn", "title": words, "body": text(body, "detail"), "tone": tone, "fields": fields}]
+
+
+def _tokens(count: int) -> str:
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 100_000 else f"{count / 1000:,.0f}k"
+
+
+def branch_op(body: dict[str, Any]) -> list[Block]:
+    """Something happened to the branch."""
+    op, ok, after = text(body, "op"), body.get("ok") is not False, text(body, "after")[:8]
+    known = {"materialised": "Checked out a worktree", "commit": "Committed", "update": "Updated from trunk", "merge": "Merged",
+             "reset": "Went back"}  # fmt: skip
+    words = known.get(op, f"Branch: {op}") if ok else f"Branch: {op} failed"
+    title = f"{words} at {after}" if op == "materialised" and after else f"{words} {after}".rstrip()
+    return [{"kind": "state", "title": title, "body": text(body, "detail"), "tone": "muted" if ok else "bad"}]
+
+
+def setting_changed(body: dict[str, Any]) -> list[Block]:
+    """A setting of the conversation changed."""
+    name, value = text(body, "name"), text(body, "value")
+    if name == "title":
+        return [_state(f"Titled “{shown(value, 120)}”")]
+    if name == "archived":
+        return [_state("Archived" if value == "true" else "Taken out of the archive")]
+    return [_state(f"{name[:1].upper()}{name[1:]} is now {value}")]
+
+
+def state_changed(body: dict[str, Any]) -> list[Block]:
+    """A note, plan or list changed. Notes come with the call that made them; a guest's own keys are nobody's business."""
+    scope, key, value = text(body, "scope"), text(body, "key"), text(body, "value")
+    if scope == "notes" or scope.startswith("kv:"):
+        return []
+    words = f"{scope[:1].upper()}{scope[1:]} {key}".strip() + ("" if value else " removed")
+    return [{**_state(words), "body": _readable(value), "folded": True}]
+
+
+def _readable(value: str) -> str:
+    try:
+        found = json.loads(value) if value else ""
+    except (ValueError, RecursionError):
+        return value
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, indent=1)
+
+
+def modification(body: dict[str, Any]) -> list[Block]:
+    """A guest or a skill was changed."""
+    verdict = text(body, "verdict")
+    good = verdict in ("", "pass", "ok", "green")
+    title = f"{text(body, 'target') or 'A guest'} changed" + ("" if good else f": {verdict}")
+    fields = [("revision", text(body, "revision")[:12]), ("before", text(body, "previous")[:12]), ("by", text(body, "by"))]
+    return [{**_state(title, fields), "body": text(body, "summary"), "tone": "good" if good else "warn"}]
+
+
+def incident(body: dict[str, Any]) -> list[Block]:
+    """Something went wrong that a person should know."""
+    fields = [("code", text(body, "code"))]
+    fields += [(str(key)[:80], shown(value, 500)) for key, value in list(mapping(body, "data").items())[:12]]
+    message = text(body, "message") or text(body, "code") or "Something went wrong"
+    return [{"kind": "incident", "title": message, "tone": "bad", "fields": [field for field in fields if field[1]]}]
+
+
+def approval(body: dict[str, Any]) -> list[Block]:
+    """A request for consent, or its answer."""
+    capability, decision = text(body, "capability"), text(body, "decision")
+    if not decision:
+        return [{"kind": "note", "title": f"Asks for your consent: {capability}", "body": text(body, "what"), "tone": "warn"}]
+    words = {"allow-once": "allowed once", "allow-session": "allowed in this conversation", "allow-rule": "allowed by a rule",
+             "deny": "denied"}.get(decision, decision)  # fmt: skip
+    return [{**_state(f"{capability}: {words}"), "tone": "warn" if decision == "deny" else "muted"}]
+
+
+def child_started(body: dict[str, Any]) -> list[Block]:
+    """A sub-agent began."""
+    title = f"Sub-agent {text(body, 'label')} started"
+    return [{**_state(title, [("id", text(body, "child")[:8])]), "body": text(body, "task"), "folded": True}]
+
+
+def child_settled(body: dict[str, Any]) -> list[Block]:
+    """A sub-agent ended."""
+    state = text(body, "state")
+    tone = {"done": "good", "failed": "bad"}.get(state, "muted")
+    words = "\n\n".join(filter(None, [text(body, "detail"), text(body, "result")]))
+    return [{"kind": "state", "title": f"Sub-agent {text(body, 'child')[:8]} {state}".rstrip(), "body": words,
+             "format": "markdown", "tone": tone, "folded": True}]  # fmt: skip
+
+
+def rewind(body: dict[str, Any]) -> list[Block]:
+    """The conversation went back."""
+    files = ", the files too" if text(body, "tree") else ""
+    return [{"kind": "turn", "title": f"Went back to event {number(body, 'to_seq')}{files}", "tone": "warn"}]
+
+
+def _state(title: str, fields: list[tuple[str, str]] | None = None) -> Block:
+    return {"kind": "state", "title": title, "tone": "muted", "fields": [field for field in fields or [] if field[1]]}

@@ -1,0 +1,90 @@
+"""What people and models say: messages, replies, thoughts, remarks, questions.
+
+Owns the blocks of those kinds. Must not know tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calls import Block, shown
+from results import size
+from thetis_guest.lenient import flag, number, objects, strings, text
+
+_CUT = {
+    "max-tokens": ("The reply reached its length limit.", "warn"),
+    "refusal": ("The model declined to answer.", "warn"),
+    "cancelled": ("", "muted"),  # the turn's end says so
+}
+
+
+def user(body: dict[str, Any]) -> list[Block]:
+    """A person's message."""
+    fields = [("attached", _attachment(each)) for each in objects(body, "attachments")]
+    if flag(body, "with_changes"):
+        fields.append(("with", "your uncommitted changes"))
+    return [{"kind": "user", "title": text(body, "author"), "body": text(body, "text"), "fields": fields}]
+
+
+def _attachment(blob: dict[str, Any]) -> str:
+    return f"{text(blob, 'name') or text(blob, 'digest')[:12]}, {size(number(blob, 'size'))}"
+
+
+def nudge(body: dict[str, Any]) -> list[Block]:
+    """What a person says while the agent works, or the system."""
+    if text(body, "source", "user") == "system":
+        return [{"kind": "note", "body": text(body, "text"), "tone": "muted"}]
+    return [{"kind": "user", "body": text(body, "text"), "tone": "muted"}]
+
+
+def assistant(body: dict[str, Any]) -> list[Block]:
+    """A model's reply. Its calls are events of their own and come next."""
+    blocks: list[Block] = []
+    for part in objects(body, "blocks"):
+        kind = text(part, "type")
+        if kind == "text" and text(part, "text").strip():
+            blocks.append({"kind": "assistant", "body": part["text"].strip("\n"), "format": "markdown"})
+        elif kind == "thinking" and text(part, "thinking").strip():
+            blocks.append({"kind": "thinking", "title": "Thinking", "body": part["thinking"].strip(), "tone": "muted",
+                           "folded": True})  # fmt: skip
+        elif kind not in ("text", "thinking", "redacted_thinking", "tool_use"):
+            blocks.append({"kind": "note", "title": kind or "unknown part", "body": shown(part, 4000), "tone": "muted",
+                           "folded": True})  # fmt: skip
+    end = text(body, "end", "stop")
+    if end in _CUT:
+        words, tone = _CUT[end]
+    elif flag(body, "partial") or end not in ("stop", "tool-use"):
+        words, tone = f"The reply broke off: {text(body, 'detail') or end}", "warn"
+    else:
+        return blocks
+    return [*blocks, {"kind": "note", "body": words, "tone": tone}] if words else blocks
+
+
+def note(body: dict[str, Any]) -> list[Block]:
+    """A remark of the system."""
+    words = text(body, "text")
+    return [{"kind": "note", "body": words, "tone": "muted", "folded": words.count("\n") > 6}] if words.strip() else []
+
+
+def compaction(body: dict[str, Any]) -> list[Block]:
+    """A summary that stands for older messages."""
+    count = number(body, "replaced")
+    words = f"{count} earlier messages summarised" if count else "Earlier messages summarised"
+    return [{"kind": "note", "title": f"{words}; the originals stay in the log", "body": text(body, "summary"),
+             "format": "markdown", "tone": "muted", "folded": True}]  # fmt: skip
+
+
+def question(body: dict[str, Any]) -> list[Block]:
+    """The agent asks."""
+    lines = [text(body, "intro")] if text(body, "intro") else []
+    for asked in objects(body, "questions"):
+        lines.append(f"**{text(asked, 'question')}**")
+        options = strings(asked, "options") or [text(option, "label") for option in objects(asked, "options")]
+        lines += [f"- {option}" for option in options]
+    return [{"kind": "note", "title": "A question for you", "body": "\n".join(lines), "format": "markdown", "tone": "warn"}]
+
+
+def answer(body: dict[str, Any]) -> list[Block]:
+    """The person's answers."""
+    lines = [", ".join(shown(value, 500) for key, value in given.items() if key != "id") for given in objects(body, "answers")]
+    return [{"kind": "user", "title": "answered", "body": "\n".join(filter(None, lines))}]
