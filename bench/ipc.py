@@ -11,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+from thetis_kernel.supervise.spawn import Plan, RoleSource, spawn
+
 from bench.report import emit
 from bench.roles.echo import FromChild, Inline, Threaded
-from thetis_kernel.supervise.spawn import Plan, RoleSource, spawn
 
 ROLES = RoleSource("bench.roles", Path(__file__).parents[1])
 TEXT = "x" * 1000

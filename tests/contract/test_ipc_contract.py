@@ -8,6 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from thetis_kernel.errors import DeadlineExceeded, PeerGone, ProtocolError, Refused, RemoteError
+from thetis_kernel.ipc.aio import AsyncPeer
+from thetis_kernel.ipc.pair import join
+from thetis_kernel.ipc.unix import Stranger, connect_unix, serve_unix
+from thetis_kernel.protocol.wire import MAX_FRAME
+from thetis_kernel.supervise.spawn import Plan, RoleSource, spawn
 
 from tests.support.waiting import until
 from tests.support.words import (
@@ -28,12 +34,6 @@ from tests.support.words import (
     UnknownNote,
     Withdrawals,
 )
-from thetis_kernel.errors import DeadlineExceeded, PeerGone, ProtocolError, Refused, RemoteError
-from thetis_kernel.ipc.aio import AsyncPeer
-from thetis_kernel.ipc.pair import join
-from thetis_kernel.ipc.unix import Stranger, connect_unix, serve_unix
-from thetis_kernel.protocol.wire import MAX_FRAME
-from thetis_kernel.supervise.spawn import Plan, RoleSource, spawn
 
 ROLES = RoleSource("tests.support.roles", Path(__file__).parents[2])
 

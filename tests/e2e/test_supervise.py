@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support.roles.states import Enter, Helper, Report
-from tests.support.waiting import until
 from thetis_kernel.errors import ChildError, PeerGone
 from thetis_kernel.supervise.fleet import Supervisor
 from thetis_kernel.supervise.handle import Child, Exit, Heartbeat
 from thetis_kernel.supervise.record import Record
 from thetis_kernel.supervise.spawn import Plan, RoleSource, spawn
+
+from tests.support.roles.states import Enter, Helper, Report
+from tests.support.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]
 ROLES = RoleSource("tests.support.roles", REPOSITORY)
@@ -170,14 +170,12 @@ async def test_a_storm_of_signals_ends_cleanly(child: Child) -> None:
 
 @pytest.mark.parametrize(
     ("state", "status", "words"),
-    [("crash", -9, "SIGKILL"), ("segfault", -11, "SIGSEGV"), ("exit", 5, "status 5"), ("garbage", None, "killed")],
+    [("crash", -9, "SIGKILL"), ("segfault", -11, "SIGSEGV"), ("exit", 5, "status 5"), ("garbage", 0, "a frame claims 4294967295 bytes")],
 )
-async def test_every_end_is_told_in_words(child: Child, state: str, status: int | None, words: str) -> None:
+async def test_every_end_is_told_in_words(child: Child, state: str, status: int, words: str) -> None:
     await child.peer.call(Enter(state))
     ended = await asyncio.wait_for(child.wait(), 20)
-    assert words in ended.words and not ended.asked
-    if status is not None:
-        assert ended.status == status
+    assert words in ended.words and not ended.asked and ended.status == status
     assert not Path(f"/proc/{child.pid}").exists(), "reaped"
     with pytest.raises(PeerGone):
         await child.peer.call(Report())
@@ -187,9 +185,15 @@ async def test_every_end_is_told_in_words(child: Child, state: str, status: int 
         assert "Segmentation fault" in ended.stderr
 
 
-async def test_a_child_without_its_channel_is_ended(child: Child) -> None:
+async def test_a_child_that_loses_its_channel_ends_by_itself(child: Child) -> None:
     await child.peer.call(Enter("hang-up"))
-    await asyncio.wait_for(child.wait(), 10)
+    assert (await asyncio.wait_for(child.wait(), 10)).status == 0
+
+
+async def test_a_child_that_stays_without_a_channel_is_killed(child: Child) -> None:
+    os.kill(child.pid, signal.SIGSTOP)
+    child.peer.close()
+    assert (await asyncio.wait_for(child.wait(), 10)).status == -signal.SIGKILL
 
 
 async def test_its_process_group_goes_with_it(child: Child) -> None:
@@ -239,7 +243,7 @@ async def _all_die(count: int, state: str) -> None:
         pidfds = [os.pidfd_open(pid) for pid in pids]
         assert len(pidfds) == count and not any(map(_over, pidfds))
         if state == "stop":
-            await until(lambda: all(_state(pid) == "T" for pid in pids))
+            await until(lambda: all(map(_stopped, pids)))
         holder.kill()
         took = await until(lambda: all(map(_over, pidfds)), within=20)
         assert took <= 1.0, f"the last of {count} was there for {took:.2f} s"
@@ -254,25 +258,27 @@ async def _all_die(count: int, state: str) -> None:
 
 
 async def test_children_outlive_the_thread_that_asked_for_them() -> None:
-    """A parent-death signal fires when the spawning *thread* ends: that is never the thread of a loop."""
-    started: list[int] = []
+    """A parent-death signal fires when the spawning *thread* ends: that must not be the thread of some loop."""
+    kept: list[Child] = []
 
     def short_lived() -> None:
         async def begin() -> None:
-            child = await spawn(STATES, source=ROLES)
-            started.append(child.pid)
-            # The loop ends here and the channel with it; the sign of a parent-death signal would be status -9.
+            kept.append(await spawn(STATES, source=ROLES))
 
         asyncio.run(begin())
 
-    kept = await spawn(STATES, source=ROLES)
     thread = threading.Thread(target=short_lived)
     thread.start()
     await until(lambda: not thread.is_alive(), within=30)
-    assert await kept.peer.call(Report())
-    kept.kill()
-    await kept.wait()
-    os.waitpid(started[0], 0)
+    pidfd = os.pidfd_open(kept[0].pid)
+    other = await spawn(STATES, source=ROLES)
+    assert await other.peer.call(Report())
+    assert not _over(pidfd)
+    other.kill()
+    await other.wait()
+    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    os.waitpid(kept[0].pid, 0)
+    os.close(pidfd)
 
 
 # The fleet
@@ -330,6 +336,7 @@ async def test_a_stopped_child_is_found_hung_and_others_go_on() -> None:
     stuck = await fleet.supervisor.ensure("stuck", STATES)
     other = await fleet.supervisor.ensure("other", STATES)
     os.kill(stuck.pid, signal.SIGSTOP)
+    await until(lambda: _stopped(stuck.pid))
     call = asyncio.create_task(stuck.peer.call(Report(), timeout=None))
     while not stuck.exit:
         assert await other.peer.call(Report())
@@ -483,8 +490,10 @@ def _our_children() -> set[str]:
     }
 
 
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+def _stopped(pid: int) -> bool:
+    """Whether every thread of it is."""
+    stats = [Path(f"/proc/{pid}/task/{task}/stat").read_text() for task in os.listdir(f"/proc/{pid}/task")]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
 def _over(pidfd: int) -> bool:

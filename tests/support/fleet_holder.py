@@ -10,10 +10,11 @@ import json
 import sys
 from pathlib import Path
 
-from tests.support.roles.states import Enter
 from thetis_kernel.supervise.fleet import Supervisor
 from thetis_kernel.supervise.record import Record
 from thetis_kernel.supervise.spawn import Plan, RoleSource
+
+from tests.support.roles.states import Enter
 
 ROLES = RoleSource("tests.support.roles", Path(__file__).parents[2])
 

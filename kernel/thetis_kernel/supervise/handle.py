@@ -189,7 +189,10 @@ class Child:
         self._tail.close()
         if self._beat is not None:
             self._beat.cancel()
-        ended = Exit(status, describe(status, self._hung), self._asked, self._hung, self._tail.text())
+        words = describe(status, self._hung)
+        if self.peer.closed.done() and (reason := self.peer.closed.result()).code != "peer-gone":
+            words = f"its channel was cut ({reason.message}), then {words}"
+        ended = Exit(status, words, self._asked, self._hung, self._tail.text())
         self._exited.set_result(ended)
         self.peer.close(PeerGone(f"{self.name} is gone: {ended.words}"))
         self._channel.close()  # the transport's by now, unless it was never attached

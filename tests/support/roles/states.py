@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
-import time
+import threading
 
 from thetis_kernel.ipc.threads import Serving
 from thetis_kernel.protocol.wire import Ask
@@ -15,7 +16,7 @@ from thetis_kernel.supervise.context import ChildContext
 
 
 class Enter(Ask[None], frozen=True, tag="s.enter"):
-    """Answered at once; the state begins then."""
+    """Answered at once; the state begins a moment later, when the answer is out."""
 
     state: str
 
@@ -35,9 +36,7 @@ def serve(context: ChildContext) -> None:
         nonlocal busy
         busy = ask.state == "busy"
         if ask.state != "idle":
-            import threading
-
-            threading.Thread(target=STATES[ask.state], daemon=True).start()
+            threading.Timer(0.05, STATES[ask.state]).start()
 
     def report(ask: Report, _: Serving) -> dict[str, str]:
         with open("/proc/self/status") as status:
@@ -95,30 +94,17 @@ def flood() -> None:
         sys.stderr.write("spam" * 1000 + "\n")
 
 
-def hang_up() -> None:
-    """The channel is closed but the process lives on."""
-    for fd in range(3, 256):
-        try:
-            os.readlink(f"/proc/self/fd/{fd}").startswith("socket:") and os.close(fd)
-        except OSError:
-            continue
-
-
-def deaf() -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    time.sleep(600)
-
-
-def speak_garbage() -> None:
-    for fd in range(3, 256):
-        try:
-            if os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
-                os.write(fd, b"\xff" * 64)
-        except OSError:
-            continue
+def channel() -> socket.socket:
+    """The process's only socket, once more."""
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        link = f"/proc/self/fd/{fd}"
+        if fd > 2 and os.path.lexists(link) and os.readlink(link).startswith("socket:"):
+            return socket.socket(fileno=os.dup(fd))
+    raise LookupError("no channel")
 
 
 STATES = {
     "spin": spin, "busy": spin, "c": in_c, "stop": stop, "crash": crash, "segfault": segfault, "flood": flood,
-    "hang-up": hang_up, "garbage": speak_garbage, "exit": lambda: os._exit(5),
+    "hang-up": lambda: channel().shutdown(socket.SHUT_RDWR), "garbage": lambda: channel().sendall(b"\xff" * 64),
+    "exit": lambda: os._exit(5),
 }  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.words import ThreadEnd
 from thetis_kernel.supervise.context import ChildContext
+
+from tests.support.words import ThreadEnd
 
 
 def serve(context: ChildContext) -> None:

@@ -8,8 +8,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.support.words import Add, Echo, Note, Nothing, Unknown
 from thetis_kernel.errors import PeerGone, ProtocolError, Refused, RemoteError, ThetisError
 from thetis_kernel.ipc.core import (
     MAX_DATA,
@@ -40,6 +38,8 @@ from thetis_kernel.protocol.wire import (
     Said,
     Withdraw,
 )
+
+from tests.support.words import Add, Echo, Note, Nothing, Unknown
 
 HELLO = Hello(protocol=PROTOCOL, version="1", role="far", pid=2)
 

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.errors import ProtocolError
 from thetis_kernel.ipc.framing import FrameReader, encode
 from thetis_kernel.protocol.wire import (

@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
-
-from tests.support.waiting import until
-from tests.support.words import Echo, Fail, Hold, LoopEnd, Note
 from thetis_kernel.errors import IpcError, PeerGone, ProtocolError
 from thetis_kernel.ipc.aio import STRANGER, AsyncPeer, Limits
 from thetis_kernel.ipc.framing import FrameReader, encode
 from thetis_kernel.ipc.vocabulary import encode_body
 from thetis_kernel.protocol.wire import MAX_FRAME, PROTOCOL, Envelope, Failure, Hello, Reply, Request, Withdraw
+
+from tests.support.waiting import until
+from tests.support.words import Echo, Fail, Hold, LoopEnd, Note
 
 HELLO = bytes(encode(Hello(protocol=PROTOCOL, version="1", role="stranger", pid=1)))
 

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-
-from tests.support.waiting import until
-from tests.support.words import Add, CallBack, Echo, Hold, LoopEnd, Nothing, Shout, ThreadEnd, Withdrawals
 from thetis_kernel.errors import Cancelled, DeadlineExceeded, IpcError, PeerGone, RemoteError
 from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.threads import Serving, ThreadPeer
+
+from tests.support.waiting import until
+from tests.support.words import Add, CallBack, Echo, Hold, LoopEnd, Nothing, Shout, ThreadEnd, Withdrawals
 
 
 class Pair:

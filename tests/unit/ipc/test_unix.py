@@ -12,15 +12,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
-
-from tests.support.waiting import until
-from tests.support.words import Add, Echo, LoopEnd
 from thetis_kernel.errors import IpcError, PeerGone, ProtocolError
 from thetis_kernel.ipc import unix
 from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.framing import encode
 from thetis_kernel.ipc.unix import Stranger, UnixServer, connect_unix, serve_unix, token_path
 from thetis_kernel.protocol.wire import PROTOCOL, Hello
+
+from tests.support.waiting import until
+from tests.support.words import Add, Echo, LoopEnd
 
 
 def accept(_: Stranger) -> AsyncPeer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.supervise.environment import OF_ROLE, child_environment
 
 OURS = {

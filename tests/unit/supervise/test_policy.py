@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.clock import FakeClock
 from thetis_kernel.supervise.policy import MAX_RESTARTS, WINDOW, Restarts
 

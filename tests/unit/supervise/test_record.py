@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from thetis_kernel.supervise.record import Entry, Record, reap_leftovers, start_time
 
 
