@@ -35,6 +35,7 @@ class _Bar:
 
     def __init__(self) -> None:
         self._announced = False
+        self._last = ""
 
     def show(self, progress: Progress) -> None:
         """A step began or ended."""
@@ -47,5 +48,6 @@ class _Bar:
             end = "\n" if progress.done == progress.total else ""
             sys.stderr.write(f"\r{line:<70}{end}")
             sys.stderr.flush()
-        else:
+        elif line != self._last:  # progress also ticks while nothing new happens
             say(line)
+        self._last = line

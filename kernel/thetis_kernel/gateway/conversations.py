@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from thetis_kernel.config.modes import MODES
-from thetis_kernel.errors import SessionDamaged, ThetisError, UsageError
+from thetis_kernel.errors import UsageError
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.protocol.client import Conversation, State
 from thetis_kernel.protocol.events import SessionStarted, SettingChanged
 from thetis_kernel.protocol.ids import branch_name, new_session_id, short
-from thetis_kernel.store.store import SessionRow
+from thetis_kernel.store.rows import SessionRow
 
 MAX_TITLE = 120
 SETTINGS = ("mode", "model", "title", "archived")
@@ -55,7 +55,7 @@ class Conversations:
     async def all(self) -> list[Conversation]:
         """Every conversation, the one last written to first."""
         rows = await asyncio.to_thread(self._log.store.sessions)
-        return [self._line(row) for row in sorted(rows, key=lambda r: r.updated_ms, reverse=True)]
+        return [self._line(row) for row in rows]
 
     async def set(self, session: str, name: str, value: str) -> None:
         """Change a setting by an event. Raises UsageError for a name or value that does not fit."""
@@ -81,9 +81,10 @@ class Conversations:
     def _line(self, row: SessionRow) -> Conversation:
         worktree = self._worktrees / f"conv-{row.short_id}"
         return Conversation(
-            id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row), branch=branch_name(row.id),
+            id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row),
+            branch=branch_name(row.id) if row.last_seq > 1 else "",
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
-            last_seq=row.last_seq, preview=row.preview, archived=row.archived, turns=row.turns)
+            last_seq=row.last_seq, preview=row.preview, archived=row.archived)
 
     def _state(self, row: SessionRow) -> State:
         if row.damaged:
@@ -92,7 +93,7 @@ class Conversations:
             return "running"
         if self._parked(row.id):
             return "parked"
-        return "interrupted" if row.interrupted else "idle"
+        return "interrupted" if row.state == "interrupted" else "idle"
 
     def _check_mode(self, mode: str) -> None:
         if mode not in MODES:
@@ -102,9 +103,3 @@ class Conversations:
         known = [info.id for info in await self._models.models()]
         if model not in known:
             raise UsageError(f"There is no model {model[:80]!r}.", hint="Models: " + ", ".join(known) + ".")
-
-
-def refuse_damaged(error: SessionDamaged, session: str) -> ThetisError:
-    """What a person reads when they talk to a quarantined conversation."""
-    return UsageError(f"The log of {short(session)} is damaged ({error.message}).",
-                      hint="It stays readable up to the damage; start a new conversation.")

@@ -80,7 +80,7 @@ class Gateway:
         try:
             gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask)
             gateway.fleet.reap()
-            gateway.notices += await recover(gateway.log)
+            gateway.notices += [*store.notices, *await recover(gateway.log)]
             if warm:
                 gateway._control = await open_control(paths.socket, gateway._admit)
         except BaseException:
@@ -134,12 +134,13 @@ class Gateway:
         self.consent.hint = tier.hint
         info = await self.repository.inspect()
         models = await self.models.models()
+        peculiar = [f"{notice.sentence} {notice.hint}".strip() for notice in info.notices]
         return Status(
             version=__version__, root=str(self.paths.root), root_kind=info.kind, trunk=info.trunk, walls=tier.name,
             walls_sentence=tier.sentence, walls_hint=tier.hint, consent=self.consent.answer_so_far, models=models,
             modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description) for m in MODES.values()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
-            notices=[*self.notices, *info.notices], uncommitted=await self.repository.count_changes())
+            notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes())
 
     def changed(self, session: str) -> None:
         """A conversation's line changed: tell the clients."""

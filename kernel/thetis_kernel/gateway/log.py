@@ -9,7 +9,7 @@ from thetis_kernel import crash
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.protocol.client import EventStored
 from thetis_kernel.protocol.events import Body, Event
-from thetis_kernel.store.folds import SessionState, apply, fold
+from thetis_kernel.store.folds import SessionState, apply
 from thetis_kernel.store.store import Store
 
 
@@ -29,7 +29,7 @@ class Log:
         """Append several events as one atomic group."""
         ids = list(event_ids) or [""] * len(bodies)
         state = await self.state(session)
-        known = state.last_seq
+        known = state.seq
         events = await asyncio.wrap_future(self.store.append_many(session, list(zip(bodies, ids, strict=True))))
         crash.point("ack.before")
         for event in events:
@@ -40,28 +40,25 @@ class Log:
 
     def _fold(self, session: str, event: Event) -> None:
         state = self._states.get(session)
-        if state is None or event.seq <= state.last_seq:
+        if state is None or event.seq <= state.seq:
             return
-        if event.seq != state.last_seq + 1:
+        if event.seq != state.seq + 1:
             # Another append was acknowledged first; read what lies between, in order.
-            for missed in self.store.read(session, after=state.last_seq):
+            for missed in self.store.read(session, after=state.seq):
                 if missed.seq <= event.seq:
                     self._take(session, missed)
             return
         self._take(session, event)
 
     def _take(self, session: str, event: Event) -> None:
-        self._states[session] = apply(self._states[session], event)
+        apply(self._states[session], event)
         self._broadcast.publish(EventStored(event=event), session)
 
     async def state(self, session: str) -> SessionState:
         """The session's fold. Raises SessionDamaged."""
         if session not in self._states:
-            self._states[session] = await asyncio.to_thread(self._read_state, session)
+            self._states[session] = await asyncio.to_thread(self.store.state, session)
         return self._states[session]
-
-    def _read_state(self, session: str) -> SessionState:
-        return fold(self.store.iterate(session))
 
     def forget(self, session: str) -> None:
         """The session is gone, or its fold shall be read anew."""

@@ -75,7 +75,7 @@ class ModelRelay:
         if record and finished.blocks:
             event = await self._log.append(session, Assistant(
                 blocks=finished.blocks, model=finished.model or state.model, end=finished.end, detail=finished.detail,
-                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn))
+                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=_seen(request)))
             seq = event.seq
         return msgspec.json.encode({"seq": seq, "end": finished.end, "blocks": finished.blocks, "detail": finished.detail,
                                     "usage": msgspec.to_builtins(finished.usage)})
@@ -132,6 +132,12 @@ class ModelRelay:
             Delta(session=stream.session, kind=kind, text=text, call=call, stream=stream.name), stream.session)
 
 
+def _seen(raw: bytes) -> int:
+    """The newest event the agent's request covers, as it says; 0 when it does not."""
+    seen = msgspec.json.decode(raw).get("seen", 0)
+    return seen if isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < 2**53 else 0
+
+
 def _request(raw: bytes, model: str, session: str) -> bytes:
     """The guest's request as a ModelRequest: it cannot choose the model, the conversation's setting does."""
     if len(raw) > MAX_REQUEST:
@@ -139,7 +145,7 @@ def _request(raw: bytes, model: str, session: str) -> bytes:
                           code="request-too-large", hint="Compact the conversation.")
     try:
         table = msgspec.json.decode(raw, type=dict[str, Any])
-        known = {key: table[key] for key in ("system", "messages", "tools", "max_tokens") if key in table}
-        return msgspec.json.encode(msgspec.convert({**known, "model": model, "session": session}, ModelRequest))
+        wanted: dict[str, Any] = {key: table[key] for key in ("system", "messages", "tools", "max_tokens") if key in table}
+        return msgspec.json.encode(msgspec.convert({**wanted, "model": model, "session": session}, ModelRequest))
     except msgspec.MsgspecError as error:
         raise ThetisError(f"The model request does not fit: {error}.", code="bad-arguments") from error

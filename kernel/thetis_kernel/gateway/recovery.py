@@ -6,18 +6,16 @@ import asyncio
 
 from thetis_kernel.errors import StoreError
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.store.recovery import repairs
 
 
 async def recover(log: Log) -> list[str]:
     """Repair all sessions; sentences about those that could not be."""
     problems = []
     for row in await asyncio.to_thread(log.store.sessions):
-        if row.damaged or not row.open_turn:
+        if row.damaged or row.state != "running":
             continue
         try:
-            events = await asyncio.to_thread(log.store.read_all, row.id)
-            bodies = repairs(events)
+            bodies = await asyncio.to_thread(log.store.repairs, row.id)
             if bodies:
                 await log.append_many(row.id, bodies)
         except StoreError as error:

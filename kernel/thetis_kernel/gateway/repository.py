@@ -1,3 +1,142 @@
-"""The root's repository through the git host: worktrees made at the first message, a commit at each turn's end."""
+"""The root's repository through the git host: worktrees made at the first message, a commit at each turn's end.
+
+A worktree counts only once the durable `materialised` event says so; until then the git host completes or redoes it.
+"""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from thetis_kernel import crash
+from thetis_kernel.config.modes import mode as mode_of
+from thetis_kernel.config.settings import Settings
+from thetis_kernel.errors import RepoError, StoreError, ThetisError
+from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.fleet import Fleet
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.paths import RootPaths
+from thetis_kernel.protocol import client, git
+from thetis_kernel.protocol.events import BranchOp, Incident, SystemNote, User
+from thetis_kernel.protocol.ids import branch_name, short
+from thetis_kernel.protocol.wire import Ask
+from thetis_kernel.protocol.worker import Place
+
+R = TypeVar("R")
+MAX_SUBJECT = 72
+SECONDS = 120.0
+"""For one request that is not a checkout; those take what they take, and show it."""
+PHASES = {"checkout": "Checking out the worktree", "changes": "Including your changes", "sync": "Writing it to disk"}
+
+
+class Repository:
+    """Asks the git host on behalf of conversations."""
+
+    def __init__(self, fleet: Fleet, log: Log, paths: RootPaths, settings: Settings, broadcast: Broadcast) -> None:
+        self._fleet = fleet
+        self._log = log
+        self._paths = paths
+        self._settings = settings
+        self._broadcast = broadcast
+        self._info: git.RootInfo | None = None
+        self._inspecting = asyncio.Lock()
+        self._making: dict[str, asyncio.Lock] = {}
+        fleet.git_tells = {git.GitProgress: self._progress}
+
+    async def inspect(self) -> git.RootInfo:
+        """What the root is; asked once while it is usable."""
+        async with self._inspecting:
+            if self._info is None or not self._info.usable:
+                self._info = await self._ask(git.InspectRoot(path=str(self._paths.root)))
+        return self._info
+
+    async def count_changes(self) -> int:
+        """Uncommitted files of the root, -1 when they cannot be told."""
+        if not (await self.inspect()).usable:
+            return -1
+        found = await self._ask(git.CountChanges(root=str(self._paths.root)))
+        return found.count if found.known else -1
+
+    async def ensure_worktree(self, session: str) -> Place:
+        """The conversation's place to work, made and recorded if it is not there. Raises RepoError, with a way out."""
+        async with self._making.setdefault(session, asyncio.Lock()):
+            info = await self.inspect()
+            if not info.usable:
+                raise RepoError(info.sentence, kind=info.kind, hint=info.hint)
+            worktree = self._paths.worktrees / f"conv-{short(session)}"
+            state = await self._log.state(session)
+            recorded = state.materialised is not None
+            first = None if recorded else await self._first_message(session)
+            crash.point("checkout.before")
+            made = await self._ask(git.Materialise(
+                root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
+                with_changes=first is not None and first.with_changes), timeout=None)
+            crash.point("checkout.after")
+            if not recorded:
+                await self._log.append(session, BranchOp(
+                    op="materialised", ok=True, before=made.base, after=made.commit, detail="; ".join(made.notes),
+                    data={"trunk": info.trunk, "files": made.files, "included": made.included,
+                          "skipped": [msgspec.to_builtins(s) for s in made.skipped[:50]]}))
+                crash.point("checkout.recorded")
+        return await self._place(session, info, worktree)
+
+    async def _place(self, session: str, info: git.RootInfo, worktree: Path) -> Place:
+        spill = self._paths.spill / short(session)
+        await asyncio.to_thread(lambda: spill.mkdir(exist_ok=True, mode=0o700))
+        walls = self._settings.walls
+        return Place(
+            worktree=str(worktree), workspace=str(self._paths.workspace), spill=str(spill), git_dirs=[info.common_dir],
+            readable=list(walls.readable), read_only=mode_of((await self._log.state(session)).mode).read_only,
+            network=walls.network, unwalled=walls.unwalled, command_timeout_ms=walls.command_timeout_ms)
+
+    async def commit_turn(self, session: str, turn: str) -> None:
+        """Commit what the turn changed, under its name, and log it. A failure is an incident, never the turn's."""
+        state = await self._log.state(session)
+        if state.materialised is None:
+            return
+        subject = " ".join(state.last_user_text.split())[:MAX_SUBJECT] or "Turn"
+        message = f"{subject}\n\nThetis-Conversation: {session}\nThetis-Turn: {turn}\n"
+        before = state.branch.after if state.branch else ""
+        try:
+            crash.point("commit.before")
+            done = await self._ask(git.CommitTurn(root=str(self._paths.root), branch=branch_name(session), message=message))
+            crash.point("commit.after")
+        except StoreError:
+            raise
+        except ThetisError as error:
+            await self._log.append(session, BranchOp(op="commit", ok=False, detail=str(error), turn=turn))
+            await self._log.append(session, Incident(code="commit-failed", message=f"The turn's work is not committed: {error}"))
+            return
+        skipped = [msgspec.to_builtins(s) for s in done.skipped[:50]]
+        if done.commit:
+            await self._log.append(session, BranchOp(
+                op="commit", ok=True, before=before, after=done.commit, detail=subject, turn=turn,
+                data={"files": [c.path for c in done.changed[:200]], "total": done.total, "skipped": skipped}))
+        for note in done.notes:
+            await self._log.append(session, SystemNote(text=note, about="commit"))
+
+    async def diff(self, session: str) -> client.DiffText:
+        """What the conversation changed since its branch began, uncommitted work included."""
+        state = await self._log.state(session)
+        if state.materialised is None:
+            return client.DiffText(patch="", files=[])
+        found = await self._ask(git.Diff(root=str(self._paths.root), branch=branch_name(session),
+                                         base=state.materialised.before, uncommitted=True, max_bytes=2 << 20))
+        return client.DiffText(patch=found.patch, truncated=found.truncated,
+                               files=[(c.path, c.added, c.removed) for c in found.files])
+
+    async def _first_message(self, session: str) -> User | None:
+        for event in await asyncio.to_thread(self._log.store.read, session, 0, 50):
+            if isinstance(event.body, User):
+                return event.body
+        return None
+
+    async def _ask(self, ask: Ask[R], timeout: float | None = SECONDS) -> R:
+        host = await self._fleet.git()
+        return await host.peer.call(ask, timeout=timeout)
+
+    def _progress(self, tell: Any) -> None:
+        self._broadcast.publish(client.Progress(what=PHASES[tell.phase], done=tell.done, total=tell.total))

@@ -23,13 +23,13 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.workers import Workers
-from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, TurnFinished, TurnStarted, User
-from thetis_kernel.protocol.ids import new_turn_id
+from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, ToolResult, TurnFinished, TurnStarted, User
+from thetis_kernel.protocol.ids import branch_name, new_turn_id
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
-from thetis_kernel.store.recovery import close_invocations
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
+STOPPED = "Not run: the person stopped the turn."
 KILL_AFTER_S = 12.0
 """A stopped turn whose worker still has not answered after this long loses its worker."""
 
@@ -77,21 +77,20 @@ class Turns:
     async def submit(self, session: str, text: str, event_id: str, with_changes: bool) -> tuple[int, str, str]:
         """(seq, "turn" or "nudge", turn id) once the words are durable. The same event_id again changes nothing."""
         async with self._locks.setdefault(session, asyncio.Lock()):
-            known = await asyncio.to_thread(self._log.store.find_event, event_id) if event_id else None
-            if known is not None:
-                running = self._turns.get(session)
-                return known.seq, "nudge" if known.kind == "nudge" else "turn", running.id if running else ""
+            known = (await self._log.state(session)).seq
             turn = self._turns.get(session)
             if turn is not None and turn.ending:
                 await turn.done.wait()
                 turn = self._turns.get(session)
             if turn is not None:
                 event = await self._log.append(session, Nudge(text=text, turn=turn.id), event_id=event_id)
-                if turn.deliver is not None:
+                if event.seq > known and turn.deliver is not None:
                     turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
                 return event.seq, "nudge", turn.id
             self._check_open()
             event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
+            if event.seq <= known:  # said before; the log gave the old event
+                return event.seq, "turn", ""
             return event.seq, "turn", self._begin(session, 0).id
 
     async def resume(self, session: str) -> bool:
@@ -241,7 +240,7 @@ class Turns:
             "attempt": turn.attempt,
             "mode": {"id": mode.id, "label": mode.label, "read_only": mode.read_only, "prompt": mode.prompt},
             "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output},
-            "root": {"path": ".", "branch": state.branch},
+            "root": {"path": ".", "branch": branch_name(turn.session)},
             "limits": {"iterations": agent.max_iterations, "tokens": agent.max_tokens,
                        "wall_ms": int(agent.max_minutes * 60_000)},
         })
@@ -256,12 +255,16 @@ class Turns:
         crash.point("gateway.turn-end")
         await self._log.append(turn.session, TurnFinished(
             turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
-            iterations=outcome.iterations, tool_calls=state.turn_tool_calls, usage=state.turn_usage,
+            iterations=outcome.iterations, tool_calls=state.stats.tool_calls, usage=state.stats.usage,
             duration_ms=int((time.monotonic() - turn.started) * 1000)))
 
     async def _settle_invocations(self, turn: Turn) -> None:
-        events = await asyncio.to_thread(self._log.store.read_all, turn.session)
-        bodies: list[Body] = close_invocations(events, turn.id)
+        """Answer the calls that have no result, so that the history stays one a model accepts."""
+        bodies: list[Body] = []
+        for body in await asyncio.to_thread(self._log.store.repairs, turn.session):
+            if isinstance(body, ToolResult):
+                stopped = turn.stop.is_set() and body.outcome == "cancelled"
+                bodies.append(msgspec.structs.replace(body, content=STOPPED) if stopped else body)
         if bodies:
             await self._log.append_many(turn.session, bodies)
 

@@ -27,6 +27,8 @@ from thetis_kernel.protocol.worker import (
 )
 from thetis_kernel.supervise.handle import Child
 
+MAX_PAGE = 1 << 20
+
 
 class RunningTurn(Protocol):
     """What a worker's requests need of the turn it runs."""
@@ -60,15 +62,15 @@ class Workers:
 
     def _asks(self, session: str) -> dict[type[Any], Any]:
         async def read_log(ask: ReadLog) -> LogPage:
-            events, end = await asyncio.to_thread(self._log.store.read_projected, session, ask.after, ask.max_bytes)
+            events, end = await asyncio.to_thread(
+                self._log.store.read_projected, session, ask.after, min(ask.max_bytes, MAX_PAGE))
             return LogPage(events=events, end=end)
 
         async def append(ask: AppendEvent) -> int:
             return await self._append(session, ask)
 
-        async def read_state(ask: ReadState) -> dict[str, Any]:
-            state = await self._log.state(session)
-            return {key: msgspec.to_builtins(value) for key, value in state.scope(ask.scope).items()}
+        async def read_state(ask: ReadState) -> dict[str, str]:
+            return (await self._log.state(session)).values.get(ask.scope, {})
 
         async def complete(ask: CompleteModel) -> bytes:
             turn = self._turn(session, ask.turn)

@@ -34,7 +34,6 @@ class Conversation(msgspec.Struct, frozen=True):
     last_seq: int
     preview: str = ""
     archived: bool = False
-    turns: int = 0
 
 
 class ModeInfo(msgspec.Struct, frozen=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from thetis_kernel.protocol.events import Event
@@ -81,7 +79,7 @@ class LogPage(msgspec.Struct, frozen=True):
 
 
 class ReadLog(Ask[LogPage], frozen=True, tag="log.read"):
-    """Projected events of the worker's conversation after `after`, about `max_bytes` at most."""
+    """Projected events of the worker's conversation after number `after`, about `max_bytes` at most."""
 
     after: int
     max_bytes: int
@@ -95,8 +93,8 @@ class AppendEvent(Ask[int], frozen=True, tag="log.append"):
     body: bytes
 
 
-class ReadState(Ask[dict[str, Any]], frozen=True, tag="log.state"):
-    """The fold's values of one scope (notes, kv:<guest>): key -> {"value", "ts_ms", "seq"}."""
+class ReadState(Ask[dict[str, str]], frozen=True, tag="log.state"):
+    """The fold's values of one scope (notes, kv:<guest>): JSON text by key."""
 
     scope: str
 

@@ -30,7 +30,8 @@ from thetis_kernel.supervise.handle import HEARTBEAT, Child, Exit, Heartbeat, La
 
 START_TIMEOUT = 30.0
 """Seconds from spawn to hello. A role imports its SDK first: up to 3 s of CPU here, on a machine that may be busy."""
-_WORD = re.compile(r"[a-z][a-z0-9_]*")
+_ROLE = re.compile(r"[a-z][a-z0-9_]*")  # the name of a module
+_DESCRIPTOR = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,8 @@ async def spawn(
 
 
 async def _launch(plan: Plan, source: RoleSource, crash_points: bool) -> Launched:
-    for word in (plan.role, *plan.fds):
-        if not _WORD.fullmatch(word):
-            raise ValueError(f"{word!r} cannot be the name of a role or descriptor")
+    if not _ROLE.fullmatch(plan.role) or not all(_DESCRIPTOR.fullmatch(name) for name in plan.fds):
+        raise ValueError(f"{plan.role!r} or one of {sorted(plan.fds)} cannot be the name of a role or descriptor")
     environment = child_environment(plan.role, plan.settings, os.environ, crash_points=crash_points)
     launching = asyncio.wrap_future(_spawner().submit(lambda: _fork(plan, source, environment)))
     try:

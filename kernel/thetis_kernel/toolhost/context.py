@@ -20,8 +20,8 @@ class Journal(Protocol):
         """Append and return the seq once it is durable."""
         ...
 
-    def state(self, scope: str) -> dict[str, Any]:
-        """The fold's values of one scope: key -> {"value", "ts_ms", "seq"}."""
+    def state(self, scope: str) -> dict[str, str]:
+        """The fold's values of one scope: JSON text by key."""
         ...
 
 

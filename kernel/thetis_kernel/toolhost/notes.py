@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+from thetis_kernel.clock import SYSTEM
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.events import StateChanged
 from thetis_kernel.toolhost.context import Journal
@@ -31,7 +33,8 @@ def remember(journal: Journal, key: str, content: str) -> dict[str, Any]:
     known = journal.state(SCOPE)
     if key not in known and len(known) >= MAX_NOTES:
         raise NoteError(f"There are {MAX_NOTES} notes already.", hint="Forget one by remembering it with empty content.")
-    journal.append(StateChanged(scope=SCOPE, key=key, value=content))
+    value = json.dumps({"content": content, "ts_ms": SYSTEM.now_ms()}, ensure_ascii=False) if content else ""
+    journal.append(StateChanged(scope=SCOPE, key=key, value=value))
     return {"key": key, "replaced": key in known, "forgotten": not content}
 
 
@@ -42,4 +45,4 @@ def recall(journal: Journal, key: str) -> dict[str, Any]:
         raise NoteError(f"There is no note {key[:100]!r}.", code="not-found",
                         hint="Known keys: " + (", ".join(sorted(known)[:50]) or "none") + ".")
     chosen = {key: known[key]} if key else known
-    return {"notes": [{"key": k, "content": v["value"], "ts_ms": v["ts_ms"]} for k, v in sorted(chosen.items())]}
+    return {"notes": [{"key": name, **json.loads(value)} for name, value in sorted(chosen.items())]}

@@ -55,8 +55,7 @@ def sys_imports(context: TurnContext, guest: GuestBundle, log: Callable[[str, st
     scope = f"kv:{guest.aspect}"
 
     def kv_get(key: str) -> str:
-        found = context.journal.state(scope).get(key)
-        return str(found["value"]) if found else "null"
+        return context.journal.state(scope).get(key, "null")
 
     def kv_put(key: str, value_json: str) -> str:
         if not key or len(key) > 200:

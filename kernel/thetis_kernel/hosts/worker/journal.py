@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from thetis_kernel.ipc.threads import ThreadPeer
 from thetis_kernel.protocol.events import Body, encode_body, kind_of
 from thetis_kernel.protocol.ids import new_event_id
@@ -25,6 +23,6 @@ class GatewayJournal:
         """Projected events after `after`."""
         return self._peer.call(ReadLog(after=after, max_bytes=max_bytes))
 
-    def state(self, scope: str) -> dict[str, Any]:
-        """The fold's values of one scope."""
+    def state(self, scope: str) -> dict[str, str]:
+        """The fold's values of one scope: JSON text by key."""
         return self._peer.call(ReadState(scope=scope))
