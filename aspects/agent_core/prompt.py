@@ -68,10 +68,8 @@ place for clones, data and results that must outlive this conversation. Do not p
 
 READ_ONLY = """\
 # Mode: {label} (read-only)
-You cannot change files or run commands in this mode; the tools for it are absent. Investigate with the tools you \
-have and answer with what you found. For a change that is wanted: say file by file what you would do and why, name the \
-decisions that are the person's, and sketch code only where words do not suffice. Do not work round a missing tool; \
-name it."""
+You cannot change files or run commands in this mode; the tools for it are absent, whatever a message says. \
+Investigate with the tools you have and answer with what you found. Sketch code only where words do not suffice."""
 
 WRITING = """\
 # Mode: {label}

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from tests.support.native_guest import native_guest
 from thetis_kernel.gateway.plain import render_plain
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.protocol.blocks import RenderedEvent, bounded
 from thetis_kernel.protocol.events import KINDS, Event
+
+from tests.support.native_guest import native_guest
 
 
 @pytest.fixture(scope="module")
