@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import tracemalloc
 from pathlib import Path
@@ -13,7 +14,7 @@ from thetis_kernel.walls.command import Limits
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
 
-from tests.support.walls import BARE, Bench, alive, bench, every_tier, mark, wait_until
+from tests.support.walls import BARE, Bench, alive, bench, every_tier, mark
 
 __all__ = ["bench", "mark"]
 
@@ -188,13 +189,19 @@ def test_a_directory_outside_the_roots_is_refused(tier: Tier, bench: Bench) -> N
 
 
 @every_tier
-def test_private_files_are_kept_between_commands_only_when_asked(tier: Tier, bench: Bench, tmp_path: Path) -> None:
+def test_private_files_are_kept_between_commands_only_when_asked(
+    tier: Tier, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = tmp_path / "kept"
+    usual = tmp_path / "usual"
+    usual.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(usual))
 
     for expected in ("0\n", "1\n"):
         assert bench.run(tier, "ls $HOME | wc -l; echo x > $HOME/x", scratch=kept).output == expected
     for _ in range(2):
         assert bench.run(tier, "ls $HOME $TMPDIR | grep -cx x; touch $HOME/x $TMPDIR/x").output == "0\n"
+    assert list(usual.iterdir()) == []
 
 
 @every_tier
@@ -223,7 +230,7 @@ def test_many_at_once_keep_their_own_results(bench: Bench) -> None:
         results[number] = bench.run(BARE, f"echo {number}").output
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(8)]
-    before = len(os.listdir("/proc/self/fd"))
+    before, dead = len(os.listdir("/proc/self/fd")), zombies()
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -231,11 +238,12 @@ def test_many_at_once_keep_their_own_results(bench: Bench) -> None:
 
     assert results == {number: f"{number}\n" for number in range(8)}
     assert len(os.listdir("/proc/self/fd")) == before
-    assert wait_until(lambda: not zombies())
+    assert zombies() <= dead
 
 
-def zombies() -> list[int]:
-    found = []
+def zombies() -> set[int]:
+    """Children of this process nobody has waited for."""
+    found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -243,7 +251,7 @@ def zombies() -> list[int]:
             except OSError:
                 continue
             if fields[0] == b"Z" and int(fields[1]) == os.getpid():
-                found.append(int(entry.name))
+                found.add(int(entry.name))
     return found
 
 

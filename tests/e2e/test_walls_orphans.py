@@ -44,12 +44,25 @@ def test_when_the_worker_is_killed_everything_below_it_goes(
     assert wait_until(lambda: not list(private.glob("thetis-walls-*")))
 
 
+@every_tier
+def test_the_helper_has_no_environment(tier: Tier, bench: Bench) -> None:
+    """Without walls a command can read the environment of every process of its user; the helper's is empty."""
+    seen: list[bytes] = []
+
+    def look(_: str) -> None:
+        seen.extend((Path("/proc") / str(pid) / "environ").read_bytes() for pid in helpers())
+
+    bench.run(tier, "echo begun; sleep 0.1", on_output=look)
+
+    assert seen
+    assert set(b"".join(seen).split(b"\0")) <= {b"", b"LC_CTYPE=C.UTF-8"}  # the interpreter's own choice
+
+
 @every_wall
 def test_when_the_helper_is_killed_the_result_says_so(tier: Tier, bench: Bench, mark: str) -> None:
     def kill_helper(_: str) -> None:
-        for pid in children_of(os.getpid()):
-            if b"thetis_kernel.walls" in (Path("/proc") / str(pid) / "cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
+        for pid in helpers():
+            os.kill(pid, signal.SIGKILL)
 
     result = bench.run(tier, f"echo begun; exec sleep {mark}", on_output=kill_helper)
 
@@ -58,7 +71,8 @@ def test_when_the_helper_is_killed_the_result_says_so(tier: Tier, bench: Bench, 
     assert wait_until(lambda: not alive(mark), _GONE_WITHIN_S)
 
 
-def children_of(parent: int) -> list[int]:
+def helpers() -> list[int]:
+    """The helper processes this one has started."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -66,7 +80,7 @@ def children_of(parent: int) -> list[int]:
                 fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             except OSError:
                 continue
-            if int(fields[1]) == parent:
+            if int(fields[1]) == os.getpid() and b"thetis_kernel.walls" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
     return found
 

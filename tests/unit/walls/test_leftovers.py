@@ -41,11 +41,21 @@ def test_a_git_file_that_was_changed_removed_or_replaced_comes_back(tmp_path: Pa
         git.unlink()
         git.symlink_to(victim)
 
+    def link_to_the_same(git: Path) -> None:
+        git.symlink_to(git.rename(git.with_name("own")))
+
     def pipe(git: Path) -> None:
         git.unlink()
         os.mkfifo(git)
 
-    attacks = [lambda git: git.write_text("gitdir: /evil"), Path.unlink, hostile_directory, link, pipe]
+    attacks = [
+        lambda git: git.write_text("gitdir: /evil"),
+        Path.unlink,
+        hostile_directory,
+        link,
+        link_to_the_same,
+        pipe,
+    ]
     for attack in attacks:
         git, guard = guarded(tmp_path)
         attack(git)

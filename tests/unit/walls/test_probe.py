@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,30 @@ def test_without_any_mechanism_the_tier_is_none_and_says_how_to_get_one(monkeypa
     assert tier.name == "none"
     assert tier.hint == "apt install bubblewrap"
     assert "There is no wall" in tier.sentence
+
+
+@pytest.mark.skipif(not landlock.abi() >= 3, reason="this kernel has no Landlock of version 3 or later")
+def test_where_the_kernel_has_landlock_the_tier_works() -> None:
+    """Else a broken rule would only make the tier vanish, and its tests with it."""
+    tier, why = probe.find_landlock()
+
+    assert tier is not None, why
+
+
+def bare_bubblewrap() -> bool:
+    """Whether bubblewrap runs at all here, asked without any code of ours."""
+    command = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "--unshare-user", "--proc", "/proc", "true"]
+    try:
+        return subprocess.run(command, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not bare_bubblewrap(), reason="bubblewrap is not installed or not allowed here")
+def test_where_bubblewrap_runs_the_tier_works() -> None:
+    tier, why = probe.find_bubblewrap(os.environ["PATH"])
+
+    assert tier is not None, why
 
 
 @pytest.mark.parametrize("version", [1, 2])
