@@ -75,6 +75,7 @@ def _serve(role: str, options: dict[str, str]) -> int:
 
     settings = {name: value for name, value in os.environ.items() if name.startswith("THETIS_")}
     context = ChildContext(role, socket.socket(fileno=channel), fds, settings)
+    signal.set_wakeup_fd(context.wakeup, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, lambda *_: context.stop())
     threading.Thread(target=_exit_with_channel, args=(channel, context), name="parent watch", daemon=True).start()
 

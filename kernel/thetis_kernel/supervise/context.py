@@ -14,9 +14,9 @@ Must not know any role, and imports no asyncio: every child pays for what is imp
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Collection, Mapping
-from queue import SimpleQueue
 from typing import Any
 
 from thetis_kernel.ipc.threads import AskHandlers, Serving, TellHandlers, ThreadPeer
@@ -26,7 +26,7 @@ from thetis_kernel.protocol.wire import Ask
 
 class ChildContext:
     """One process's means. `fds` are open descriptors by name, the role's own from here on; `settings` the THETIS_*
-    variables the gateway chose to pass."""
+    variables the gateway chose to pass. `wakeup` is the descriptor that ends a sleep of `wait`."""
 
     def __init__(self, role: str, channel: socket.socket, fds: Mapping[str, int], settings: Mapping[str, str]) -> None:
         self.role = role
@@ -34,8 +34,12 @@ class ChildContext:
         self.settings = dict(settings)
         self.peer: ThreadPeer | None = None
         self._channel = channel
-        # Not an Event: `stop` is called from a signal handler, which may interrupt `wait` while it holds the Event's lock.
-        self._stops: SimpleQueue[None] = SimpleQueue()
+        self._stopping = False
+        # A pipe and not an Event. `stop` is called from a signal handler, which may interrupt `wait` while it holds the
+        # Event's lock. And the system may deliver a signal to any thread: only a byte in a pipe is sure to wake the
+        # main one, where Python runs the handler (`signal.set_wakeup_fd`).
+        self._woken, self.wakeup = os.pipe()
+        os.set_blocking(self.wakeup, False)
 
     def connect(
         self,
@@ -74,7 +78,8 @@ class ChildContext:
 
     def wait(self) -> None:
         """Block until the process is asked to stop."""
-        self._stops.get()
+        while not self._stopping:
+            os.read(self._woken, 4096)
 
     def run(self) -> None:
         """`start`, then `wait`."""
@@ -83,4 +88,8 @@ class ChildContext:
 
     def stop(self) -> None:
         """Let `wait` return. May be called from any thread and from a signal handler."""
-        self._stops.put(None)
+        self._stopping = True
+        try:
+            os.write(self.wakeup, b"\0")
+        except BlockingIOError:
+            pass  # full: `wait` will wake all the same
