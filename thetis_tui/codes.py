@@ -37,9 +37,9 @@ def highlighted(code: str, language: str) -> Content:
 
 @lru_cache(maxsize=64)
 def _highlighted(code: str, language: str) -> Content:
-    from pygments.lexers import get_lexer_by_name
-    from pygments.token import Token
-    from pygments.util import ClassNotFound
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.token import Token  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
     from textual.content import Span
 
     try:

@@ -57,7 +57,7 @@ def parse(patch: str) -> list[DiffLine]:
             left_old = int(hunk[2]) if hunk[2] is not None else 1
             left_new = int(hunk[4]) if hunk[4] is not None else 1
             out.append(DiffLine("hunk", hunk[5].strip()))
-        elif line.startswith("diff --git ") or line.startswith("index "):
+        elif line.startswith(("diff --git ", "index ")):
             previous = ""
         elif line.startswith("--- "):
             previous = _path(safe[4:])

@@ -52,6 +52,12 @@ class Follower:
         else:
             self._fill()
 
+    def catch_up(self, last: int) -> None:
+        """The log is known to end at `last`: hand out what is missing."""
+        self._wanted = max(self._wanted, last)
+        if self._seen is not None and self._seen < self._wanted:
+            self._fill()
+
     def stop(self) -> None:
         """Hand out nothing more."""
         self._seen = None

@@ -5,7 +5,7 @@ Must not know about widgets or events. Styles are names of theme variables, reso
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from textual.content import Content
 
@@ -14,12 +14,13 @@ EMPTY = Content()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of cells. `fill`: a style for the whole row. `joins`: it goes on the line before (a soft wrap), and so
+    """One line of cells. `fill`: a style for the row from character `inset` to its end. `joins`: it goes on the line before (a soft wrap), and so
     many characters at its start are indentation that a copy leaves out; -1 when it is a line of its own."""
 
     content: Content = EMPTY
     fill: str = ""
     joins: int = -1
+    inset: int = 0
 
 
 def wrapped(content: Content, width: int, fill: str = "") -> list[Line]:
@@ -46,7 +47,7 @@ def prefixed(lines: list[Line], lead: Content, hang: Content) -> list[Line]:
     for index, line in enumerate(lines):
         mark = hang if index else lead
         joins = line.joins + len(mark) if line.joins >= 0 else -1
-        out.append(replace(line, content=mark + line.content, joins=joins))
+        out.append(Line(mark + line.content, line.fill, joins, line.inset + len(mark)))
     return out
 
 

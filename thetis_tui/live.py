@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from thetis_kernel.protocol.client import Delta
+
 from thetis_tui.sanitise import console, visible
 
 OUTPUT_LINES = 400

@@ -12,6 +12,7 @@ from typing import Protocol
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol.blocks import Block, RenderedEvent
 from thetis_kernel.protocol.client import EventPage
+
 from thetis_tui.window import Span
 
 

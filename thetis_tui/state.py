@@ -23,6 +23,7 @@ from thetis_kernel.protocol.client import (
 )
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Tell
+
 from thetis_tui.drafts import Drafts, History
 from thetis_tui.sanitise import one_line
 
@@ -104,7 +105,8 @@ class State:
             self.turns.setdefault(conversation.id, Turn(self.now()))
         else:
             self.turns.pop(conversation.id, None)
-        if before is not None and conversation.last_seq > before.last_seq and conversation.id != self.current:
+        ended = before is not None and before.state == "running" and conversation.state != "running"
+        if ended and conversation.id != self.current:
             self.unread.add(conversation.id)
 
     def replace(self, conversations: list[Conversation]) -> None:
@@ -150,6 +152,15 @@ class State:
                 turn.doing = one_line(delta.text)[:80] or "waiting"
             case _:
                 pass
+
+    def recall(self, tail: list[e.Event]) -> None:
+        """The last events of an opened conversation: how its running turn stands, and what was said before."""
+        for event in tail:
+            if event.session in self.turns and event.kind in _FOLDED:
+                self._event(event)
+        bodies = [event.body for event in tail if event.kind == "user"]
+        said = [body.text for body in bodies if isinstance(body, e.User)]
+        self.history.seed(said)
 
     # --- what the person does
 
@@ -207,7 +218,7 @@ class State:
     def may_include_changes(self) -> bool:
         """Whether the next message would start a branch while the root has uncommitted changes."""
         conversation = self.conversation
-        fresh = conversation is None or (conversation.turns == 0 and not conversation.branch)
+        fresh = conversation is None or not conversation.branch
         return fresh and self.status is not None and self.status.uncommitted > 0
 
     def view(self) -> StatusView:

@@ -10,8 +10,8 @@ import time
 from typing import Any
 
 import msgspec
-
 from thetis_kernel.protocol import events as e
+
 from thetis_tui.sanitise import one_line
 
 GIST = 240

@@ -5,6 +5,7 @@ Must not know the gateway or what commands do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual import on
@@ -116,21 +117,18 @@ class Composer(Vertical):
         height: auto; max-height: 10; min-height: 1; background: transparent; padding: 0; border: none;
         scrollbar-size-vertical: 1;
     }
-    .-short Composer > #prompt-frame { border: none; margin: 0; padding: 0 1; }
-    .-short Composer Prompt { max-height: 3; }
-    .-short Composer > Completions { max-height: 2; }
     """
 
     activity: reactive[Activity | None] = reactive(None)
     hint: reactive[str] = reactive("")
 
-    def __init__(self, now: object = None) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         super().__init__()
         self.prompt = Prompt()
         self.offer = Offer(Content(""), markup=False)
         self.completions = Completions()
         self.frame = Vertical(self.prompt, id="prompt-frame")
-        self._clock = now if callable(now) else None
+        self._clock = now
         self._timer: Timer | None = None
         self._beat = 0
 
@@ -151,7 +149,7 @@ class Composer(Vertical):
         self._title()
 
     def watch_hint(self, hint: str) -> None:
-        self.frame.border_subtitle = Content(hint)  # type: ignore[assignment]
+        self.frame.border_subtitle = Content(hint)
 
     def _tick(self) -> None:
         self._beat += 1
@@ -160,16 +158,16 @@ class Composer(Vertical):
     def _title(self) -> None:
         activity = self.activity
         if activity is None:
-            self.frame.border_title = Content("")  # type: ignore[assignment]
+            self.frame.border_title = None
             return
         spin = _SPINNER[self._beat % len(_SPINNER)]
-        passed = max(0.0, self._clock() - activity.started) if self._clock else 0.0
+        passed = max(0.0, self._clock() - activity.started)
         elapsed = duration(passed) if passed >= 10 else f"{int(passed)}s"
         tokens = f" · ↓{count(activity.tokens_out)}" if activity.tokens_out else ""
         ending = "stopping…" if activity.stopping else "esc stops"
         room = max(8, self.size.width - 34)
         text = f"{spin} {cut(activity.doing, room)} · {elapsed}{tokens} · {ending}"
-        self.frame.border_title = Content(text)  # type: ignore[assignment]
+        self.frame.border_title = Content(text)
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:

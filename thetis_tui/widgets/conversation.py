@@ -7,19 +7,18 @@ the list of conversations or the gateway beyond reading and rendering.
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
-
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.client import Delta, EventPage
+
 from thetis_tui.follower import Follower
 from thetis_tui.live import Live, Reply
+from thetis_tui.outbox import Place
 from thetis_tui.source import Log, rendered
 from thetis_tui.widgets.below import Below
 from thetis_tui.widgets.rows.base import Row
@@ -32,9 +31,8 @@ _NOTED = frozenset({"user", "nudge", "assistant", "tool-result", "turn-finished"
 
 
 class ConversationView(Vertical):
-    """A transcript and what feeds it. `session` is "" until the conversation exists."""
+    """A transcript and what feeds it. `place` gets its session when the conversation begins to exist."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
     ConversationView { height: 1fr; layers: base over; }
     ConversationView > Welcome { display: none; }
@@ -51,7 +49,7 @@ class ConversationView(Vertical):
 
     def __init__(self, session: str = "") -> None:
         super().__init__(classes="-empty" if not session else None)
-        self.session = session
+        self.place = Place(session)
         self.window = Window()
         self.streams = Live()
         self.pending: dict[str, UserRow] = {}
@@ -75,22 +73,34 @@ class ConversationView(Vertical):
         if self._follower is not None:
             self._follower.stop()
 
+    @property
+    def session(self) -> str:
+        """The conversation's id; "" until it exists."""
+        return self.place.session
+
+    @property
+    def begun(self) -> bool:
+        """Whether the log is being followed."""
+        return self._log is not None
+
     # --- opening
 
     async def open(self, log: Log, last: int, *, at: int = 0) -> None:
         """Show the end of the log (or the surroundings of event `at`) and follow it from then on."""
         self._log = log
         self.remove_class("-empty")
-        await self._fill(last, at)
+        fresh = self._follower is None
         if self._follower is None:
             self._follower = Follower(self._read, self._stored, self._failed)
+        await self._fill(last, at)
+        if fresh:
             self._follower.start(last)
             self._keep_up()
 
-    async def begin(self, log: Log, session: str) -> None:
-        """The conversation exists from now on; nothing of it is in the log yet."""
-        self.session = session
-        await self.open(log, 0)
+    def catch_up(self, last: int) -> None:
+        """The log is known to end at `last` (after the gateway was away)."""
+        if self._follower is not None:
+            self._follower.catch_up(last)
 
     async def show(self, seq: int) -> None:
         """Bring event `seq` into view."""
@@ -114,12 +124,15 @@ class ConversationView(Vertical):
         if log is None:
             return
         async with self._changing:
-            self._detach()
+            self._let_go()
             span = self.window.open(last, at)
             blocks = await rendered(log, self.session, span)
             await self.transcript.clear()
             self.window.loaded(span, await self.transcript.add(blocks))
-        self.transcript.follow() if self.window.at_end and at <= 0 else self.transcript.release_anchor()
+        if self.window.at_end and at <= 0:
+            self.transcript.follow()
+        else:
+            self.transcript.release_anchor()
         self.call_after_refresh(self._look_up)
         self._wake.set()
 
@@ -139,15 +152,21 @@ class ConversationView(Vertical):
                 row.stream(output)
         elif delta.kind in ("text", "thinking"):
             news = self.streams.hear(delta)
-            if news is not None and self._attached:
+            if news is not None and self._reaches_end:
                 self._grow(news[0], delta.kind, news[1])
 
-    def say(self, event_id: str, text: str, *, nudge: bool, state: str) -> None:
-        """A person's words are on their way."""
+    def say(self, event_id: str, text: str, *, nudge: bool, waiting: bool) -> None:
+        """A person's words are on their way (or wait for a gateway)."""
         self.remove_class("-empty")
-        row = self.pending[event_id] = UserRow(text, nudge=nudge, state=state)
+        row = self.pending[event_id] = UserRow(text, nudge=nudge, state="waiting" if waiting else "sending")
         self.transcript.live(row)
         self.transcript.follow()
+
+    def sending(self, event_id: str) -> None:
+        """The words leave now."""
+        row = self.pending.get(event_id)
+        if row is not None and row.state == "waiting":
+            row.become("sending")
 
     def unsay(self, event_id: str) -> None:
         """The words did not get there."""
@@ -159,7 +178,7 @@ class ConversationView(Vertical):
     # --- inside
 
     @property
-    def _attached(self) -> bool:
+    def _reaches_end(self) -> bool:
         """Whether what is live belongs under the mounted rows."""
         return self.window.at_end or self.window.newer(following=self.transcript.following) is not None
 
@@ -178,7 +197,7 @@ class ConversationView(Vertical):
         rows.append(fresh)
         self.transcript.live(fresh)
 
-    def _detach(self) -> None:
+    def _let_go(self) -> None:
         """Nothing live stands under the rows any more."""
         self.transcript.dispel([row for row in self.transcript.lively if row not in self.pending.values()])
         self._reply_rows.clear()
@@ -191,7 +210,7 @@ class ConversationView(Vertical):
         return await self._log.read(self.session, after, limit)
 
     def _failed(self, error: ThetisError) -> None:
-        self.post_message(self.Failed(error))
+        self.post_message(self.Failed(error).set_sender(self))  # called in anybody's name
 
     def _stored(self, events: list[e.Event]) -> None:
         """Durable events, in order: note what they settle, then let the window grow."""
@@ -244,8 +263,8 @@ class ConversationView(Vertical):
             self._join_outputs()
             if self.transcript.following:
                 await self.transcript.drop(self.window.cut_top())
-        if not self._attached:
-            self._detach()
+        if not self._reaches_end:
+            self._let_go()
         elif self.window.at_end:
             self.transcript.dispel(self._leftover)
             self._leftover.clear()
@@ -292,7 +311,7 @@ class ConversationView(Vertical):
                     if not self.transcript.following:
                         gone = self.window.cut_bottom()
                         if gone:
-                            self._detach()
+                            self._let_go()
                             await self.transcript.drop(gone)
                     await self._laid_out()
         except ThetisError as error:

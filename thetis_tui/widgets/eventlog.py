@@ -20,8 +20,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 from textual.widgets import Static
-
 from thetis_kernel.protocol.events import Event
+
 from thetis_tui.summary import clock, gist
 from thetis_tui.text import cut, plural
 
@@ -116,7 +116,8 @@ class EventLines(ScrollView, can_focus=True):
             after = index * PAGE
             if after not in self._asked:
                 self._asked.add(after)
-                self.post_message(self.Wanted(after))
+                # Drawing happens in the screen's name, and a message never passes its sender on the way up.
+                self.post_message(self.Wanted(after).set_sender(self))
         if seq == self.cursor and self.has_focus:
             style += self._get_style("on $block-cursor-background")
         content = self._content(seq, line, width)

@@ -16,7 +16,6 @@ class Heading(Widget):
 
     DEFAULT_CSS = """
     Heading { height: 1; padding: 0 2; margin-top: 1; text-wrap: nowrap; text-overflow: clip; }
-    .-short Heading { display: none; }
     """
 
     title: reactive[str] = reactive("")

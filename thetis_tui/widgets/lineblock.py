@@ -85,13 +85,15 @@ class LineBlock(Widget):
         selection = self.text_selection
         span = selection.get_span(y) if selection is not None else None
         if line.fill:
-            style += self._get_style(line.fill)
+            content = content.stylize_before(line.fill, line.inset, len(content))
         if span is not None:
             start, end = span
             chosen = Style.from_styles(self.screen.get_component_styles("screen--selection"))
             content = content.stylize(chosen, start, len(content) if end < 0 else end)
         strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False) if content else []
         strip = strips[0] if strips else Strip.blank(0)
+        if line.fill:
+            style += self._get_style(line.fill)
         return strip.extend_cell_length(width, style.rich_style).apply_offsets(0, y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

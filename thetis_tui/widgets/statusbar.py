@@ -28,7 +28,6 @@ class StatusBar(Widget):
 
     DEFAULT_CSS = """
     StatusBar { height: 1; padding: 0 2; color: $text-muted; text-wrap: nowrap; text-overflow: clip; }
-    .-short StatusBar { padding: 0 1; }
     """
 
     view: reactive[StatusView] = reactive(StatusView())

@@ -13,9 +13,10 @@ from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.layout import DockArrangeResult
 from textual.message import Message
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
-
 from thetis_kernel.protocol.blocks import Block, RenderedEvent
+
 from thetis_tui.widgets.rows.base import FoldRow, Row
 from thetis_tui.widgets.rows.factory import row_for
 from thetis_tui.widgets.rows.texts import ProseRow, ThinkingRow, UserRow
@@ -50,7 +51,7 @@ class Transcript(VerticalScroll, can_focus=False):
         self.lively: list[Row] = []
         self._rows: dict[int, list[Row]] = {}
         self._calls: dict[str, ToolRow] = {}
-        self._attached: dict[int, ToolRow] = {}
+        self._joined: dict[int, ToolRow] = {}
         self._pin: tuple[Widget, int] | None = None
         self._arranged: DockArrangeResult | None = None
 
@@ -62,7 +63,7 @@ class Transcript(VerticalScroll, can_focus=False):
     @property
     def following(self) -> bool:
         """Whether the end is kept in view."""
-        return self._anchored and not self._anchor_released
+        return not (self._anchored and self._anchor_released)
 
     def follow(self) -> None:
         """Go to the end and stay there."""
@@ -75,6 +76,14 @@ class Transcript(VerticalScroll, can_focus=False):
         if optimal or result is self._arranged:
             return result
         self._arranged = result
+        # Content that does not fill the view stands at its top; following begins when there is something to follow.
+        fills = result.total_region.bottom > size.height
+        self._anchored = fills
+        if not fills:
+            self._anchor_released = False
+            self.set_reactive(Widget.scroll_y, 0.0)
+            self.set_reactive(Widget.scroll_target_y, 0.0)
+            return result
         if self._pin is None or self.following:
             return result
         widget, before = self._pin
@@ -87,7 +96,7 @@ class Transcript(VerticalScroll, can_focus=False):
             place = min(max(0, round(self.scroll_y) + now - before), highest)
             self.set_reactive(Widget.scroll_y, place)
             self.set_reactive(Widget.scroll_target_y, place)
-            self.vertical_scrollbar._reactive_position = place
+            self.vertical_scrollbar.set_reactive(ScrollBar.position, place)
             self._pin = (widget, now)
         return result
 
@@ -115,7 +124,7 @@ class Transcript(VerticalScroll, can_focus=False):
     def row_of(self, seq: int) -> Row | None:
         """The first row of an event, or the call's row its result went into."""
         rows = self._rows.get(seq)
-        return rows[0] if rows else self._attached.get(seq)
+        return rows[0] if rows else self._joined.get(seq)
 
     async def add(
         self, rendered: Iterable[RenderedEvent], *, top: bool = False, adopt: dict[int, list[Row]] | None = None
@@ -131,7 +140,7 @@ class Transcript(VerticalScroll, can_focus=False):
             candidates = list((adopt or {}).get(event.seq, ()))
             rows: list[Row] = []
             for block in event.blocks:
-                if self._attach(event.seq, block):
+                if self._join(event.seq, block):
                     continue
                 wanted = _ADOPTS.get(block.kind)
                 adopted = next((c for c in candidates if wanted is not None and isinstance(c, wanted)), None)
@@ -147,7 +156,7 @@ class Transcript(VerticalScroll, can_focus=False):
                     fresh.append(row)
             if rows:
                 self._rows[event.seq] = rows
-            if rows or event.seq in self._attached:
+            if rows or event.seq in self._joined:
                 shown.append(event.seq)
         await self._mount(fresh, before)
         return shown
@@ -160,7 +169,7 @@ class Transcript(VerticalScroll, can_focus=False):
                 gone.append(row)
                 if isinstance(row, ToolRow) and self._calls.get(row.call_id) is row:
                     del self._calls[row.call_id]
-            attached = self._attached.pop(seq, None)
+            attached = self._joined.pop(seq, None)
             if attached is not None:
                 attached.unsettle(seq)
         await self._remove(gone)
@@ -168,7 +177,7 @@ class Transcript(VerticalScroll, can_focus=False):
     async def clear(self) -> None:
         """Unmount everything durable."""
         await self.drop(list(self._rows))
-        self._attached.clear()
+        self._joined.clear()
         self._calls.clear()
 
     def call(self, call_id: str) -> ToolRow | None:
@@ -198,7 +207,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
     # --- inside
 
-    def _attach(self, seq: int, block: Block) -> bool:
+    def _join(self, seq: int, block: Block) -> bool:
         """Put a block that belongs to a mounted call into the call's row."""
         if not block.call or block.kind == "tool":
             return False
@@ -207,7 +216,7 @@ class Transcript(VerticalScroll, can_focus=False):
             return False
         row.settle(block)
         if row not in self._rows.get(seq, ()):
-            self._attached[seq] = row
+            self._joined[seq] = row
         return True
 
     def _make(self, block: Block) -> Row:
@@ -220,7 +229,7 @@ class Transcript(VerticalScroll, can_focus=False):
                 # The call comes into view above its result: the result moves into the call's row.
                 for result in lone.results:
                     row.settle(result)
-                    self._attached[result.seq] = row
+                    self._joined[result.seq] = row
                     self._rows.pop(result.seq, None)
                 lone.remove()
             self._calls[row.call_id] = row

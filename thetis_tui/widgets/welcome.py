@@ -81,7 +81,6 @@ class Welcome(VerticalScroll, can_focus=False):
     Welcome .notice { color: $text-warning; padding: 0 1; margin-top: 1; }
     Welcome .label { color: $text-muted; padding: 0 1; margin-top: 1; }
     Welcome .keys { color: $text-disabled; padding: 0 1; margin-top: 1; }
-    .-short Welcome .keys, .-short Welcome .label, .-short Welcome .notice { margin-top: 0; }
     """
 
     facts: reactive[Facts] = reactive(Facts(), recompose=True)

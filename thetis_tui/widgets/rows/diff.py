@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from textual.content import Content
-
 from thetis_kernel.protocol.blocks import Block
+
 from thetis_tui import diffs
 from thetis_tui.difflines import diff_lines
 from thetis_tui.lines import Line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thetis_kernel.protocol.blocks import Block
+
 from thetis_tui.widgets.rows.base import Row
 from thetis_tui.widgets.rows.diff import DiffRow
 from thetis_tui.widgets.rows.texts import NoteRow, ProseRow, ThinkingRow, TurnRow, UserRow
@@ -13,8 +14,7 @@ def row_for(block: Block) -> Row:
     """A row for a block that stands on its own."""
     match block.kind:
         case "user":
-            nudge = block.tone == "muted" or "nudge" in block.title.lower()
-            return UserRow(block.body, block.seq, nudge=nudge, label=block.title)
+            return UserRow(block.body, block.seq, label=block.title)
         case "assistant":
             return ProseRow(block.body, block.seq)
         case "thinking":

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from textual.content import Content
+from typing import ClassVar
 
+from textual.content import Content
 from thetis_kernel.protocol.blocks import Block
+
 from thetis_tui.lines import Line, wrapped
 from thetis_tui.prose import Document
 from thetis_tui.sanitise import one_line, visible
 from thetis_tui.text import cut
 from thetis_tui.widgets.rows.base import FoldRow, Row
 
+READABLE = 110
+"""Cells of a line of prose: longer ones are hard to follow back to the left."""
 TONES = {"good": "$text-success", "warn": "$text-warning", "bad": "$text-error", "muted": "$text-muted"}
 
 
@@ -25,7 +29,7 @@ class UserRow(FoldRow):
     UserRow.-sending, UserRow.-waiting { border-left: outer $text-disabled; }
     UserRow.-failed { border-left: outer $error; }
     """
-    NOTES = {
+    NOTES: ClassVar[dict[str, str]] = {
         "waiting": "waits until the gateway is ready",
         "failed": "not sent",
     }
@@ -91,7 +95,7 @@ class ProseRow(Row):
             self.rebuild()
 
     def build(self, width: int) -> list[Line]:
-        return self.document.lines(width)
+        return self.document.lines(min(width, READABLE))
 
 
 class ThinkingRow(FoldRow):
@@ -146,7 +150,7 @@ class NoteRow(FoldRow):
     NoteRow { padding: 0 1 0 2; }
     NoteRow.-incident { border-left: outer $error; padding: 0 1; }
     """
-    GLYPHS = {"incident": "!", "note": "·", "state": "·", "question": "?"}
+    GLYPHS: ClassVar[dict[str, str]] = {"incident": "!", "note": "·", "state": "·", "question": "?"}
 
     def __init__(self, block: Block) -> None:
         super().__init__(block.seq, unfolded=False, classes="-incident" if block.kind == "incident" else None)
@@ -203,4 +207,4 @@ class TurnRow(Row):
 
 def _field(label: str, value: str) -> str:
     label, value = one_line(label), one_line(value)
-    return value if label.lower() in ("time", "duration", "took", "") else f"{value} {label}"
+    return value if label.lower() in ("time", "turn", "") else f"{value} {label}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-
 from textual.content import Content
-
 from thetis_kernel.protocol.blocks import Block
+
 from thetis_tui import diffs
 from thetis_tui.codes import highlighted
 from thetis_tui.difflines import diff_lines
@@ -21,12 +20,13 @@ _GLYPHS = {
     "ok": ("✓", "$text-success"),
     "warn": ("!", "$text-warning"),
     "bad": ("✗", "$text-error"),
+    "muted": ("○", "$text-disabled"),
 }
 _LIVE_LINES = 6
 
 
 class ToolRow(FoldRow):
-    """One call. `state`: running, ok, warn, bad. It stands alone when only its result is within the window."""
+    """One call. `state`: running, ok, warn, bad, muted (did not run). It stands alone when only its result is within the window."""
 
     FAMILY = "tool"
     CLOSE = True
@@ -49,7 +49,7 @@ class ToolRow(FoldRow):
         tones = {block.tone for block in self.results}
         if not self.results:
             return "running" if self.call is not None else "ok"
-        return "bad" if "bad" in tones else "warn" if "warn" in tones else "ok"
+        return next((tone for tone in ("bad", "warn", "muted") if tone in tones), "ok")
 
     def settle(self, block: Block) -> None:
         """A result, or a diff that belongs to the call."""
@@ -74,11 +74,11 @@ class ToolRow(FoldRow):
         glyph, colour = _GLYPHS[self.state]
         titles = [one_line(b.title) for b in self.results if b.title]
         if self.call is not None:
-            title = one_line(self.call.title) or "call"
-            detail = one_line(self.call.body[:2000]) if not self._has_block_body() else ""
+            title, detail = one_line(self.call.title) or "call", self._detail()
         else:
             title, detail = titles.pop(0) if titles else "result", ""
-        line = Content.styled(f"{glyph} ", colour) + Content.styled(cut(title, width - 2), "bold")
+        name, _, words = cut(title, width - 2).partition(" ")
+        line = Content.assemble((f"{glyph} ", colour), (name, "bold"), f" {words}" if words else "")
         meta = self._meta(titles)
         room = width - line.cell_length
         if meta and room > 2 * len(meta) + 4:
@@ -89,6 +89,16 @@ class ToolRow(FoldRow):
         if detail and room > 6:
             line += Content.styled("  " + cut(detail, room - 2), "$text-muted")
         return [Line(line + meta_part)]
+
+    def _detail(self) -> str:
+        """What a renderer says about the call outside its title, on the title's line."""
+        if self.call is None:
+            return ""
+        if self.call.body and not self._has_block_body():
+            return one_line(self.call.body[:2000])
+        if " " not in self.call.title:
+            return " ".join(one_line(value[:300]) for _, value in self.call.fields[:4])
+        return ""
 
     def _has_block_body(self) -> bool:
         """Whether the call's own body is worth lines of its own (code, a diff, several lines)."""

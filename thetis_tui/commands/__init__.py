@@ -1,0 +1,27 @@
+"""Everything a person can do, one class each. The order here is the order in the palette and the help."""
+
+from __future__ import annotations
+
+from thetis_tui.commands.application import Help, Quit, Retry
+from thetis_tui.commands.base import Command
+from thetis_tui.commands.conversations import (
+    Archive,
+    Mode,
+    NewConversation,
+    NextConversation,
+    PreviousConversation,
+    Switch,
+    Title,
+)
+from thetis_tui.commands.turns import IncludeChanges, Resume, Stop
+from thetis_tui.commands.views import Conversations, Diff, EventLog, Search, Theme, ToPrompt, Unfold
+
+ALL: tuple[Command, ...] = (
+    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Stop(), Resume(),
+    IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(), Title(), Archive(), Theme(), ToPrompt(), Retry(),
+    Help(), Quit(),
+)
+BY_ID: dict[str, Command] = {command.id: command for command in ALL}
+BY_SLASH: dict[str, Command] = {command.slash: command for command in ALL if command.slash}
+
+__all__ = ["ALL", "BY_ID", "BY_SLASH", "Command"]

@@ -1,0 +1,98 @@
+"""Commands about what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thetis_tui.commands.base import Command
+
+if TYPE_CHECKING:
+    from thetis_tui.app import ThetisApp
+
+
+class EventLog(Command):
+    id = "log"
+    title = "Event log"
+    help = "Show or hide the log beside the transcript; Enter on a line shows the event in full."
+    keys = "f2"
+    slash = "log"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.desk.toggle_log()
+
+
+class Conversations(Command):
+    id = "sidebar"
+    title = "List of conversations"
+    help = "Show or hide the list on the left."
+    keys = "ctrl+b"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.desk.toggle_sidebar()
+
+
+class Diff(Command):
+    id = "diff"
+    title = "What has changed"
+    help = "Show what this conversation has changed against the branch it started from."
+    keys = "f3"
+    slash = "diff"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.conversation is not None
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        from thetis_tui.screens.diff import DiffScreen
+
+        diff = await app.ask(app.client.diff(app.state.current))
+        app.push_screen(DiffScreen(diff))
+
+
+class Search(Command):
+    id = "search"
+    title = "Search all conversations"
+    help = "Find words in every transcript of this root."
+    keys = "ctrl+f"
+    slash = "search"
+    argument = "[words]"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        from thetis_tui.screens.search import SearchScreen
+
+        hit = await app.answer(SearchScreen(argument))
+        if hit is not None:
+            await app.desk.open(hit.session, at=hit.seq)
+
+
+class Unfold(Command):
+    id = "unfold"
+    title = "Unfold or fold everything"
+    help = "Show tool output, thoughts and long texts in full, or fold them again."
+    keys = "ctrl+o"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        transcript = app.desk.view.transcript
+        transcript.unfold_all(not transcript.unfolded)
+
+
+class ToPrompt(Command):
+    id = "prompt"
+    title = "Back to the prompt"
+    help = "Put the cursor where you type."
+    keys = "escape"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.turn is None
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.desk.prompt.focus()
+
+
+class Theme(Command):
+    id = "theme"
+    title = "Switch between dark and light"
+    help = "Use the other theme."
+    slash = "theme"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.theme = "thetis-light" if app.current_theme.dark else "thetis-dark"

@@ -1,0 +1,1 @@
+"""The screens: the desk one works at, and what opens over it."""

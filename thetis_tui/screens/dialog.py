@@ -1,0 +1,163 @@
+"""Questions over the desk, safe from keys already on their way.
+
+A dialog takes no answer until nothing was pressed for a moment: someone typing when it opens answers nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Static
+
+from thetis_tui.sanitise import visible
+from thetis_tui.widgets.frames import titled
+
+R = TypeVar("R")
+GUARD = 0.5
+"""Seconds without a key before a dialog takes an answer: longer than the gap between two keys of someone typing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option(Generic[R]):
+    """One answer: the key that picks it, its words, its value."""
+
+    key: str
+    label: str
+    value: R
+
+
+class Dialog(ModalScreen[R], Generic[R]):
+    """A question with a few answers. Esc answers `otherwise`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "otherwise", "Not now", show=False),
+        Binding("up,shift+tab", "move(-1)", "Up", show=False),
+        Binding("down,tab", "move(1)", "Down", show=False),
+        Binding("enter", "take", "Choose", show=False),
+    ]
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 70%; }
+    Dialog > Vertical {
+        width: 68; max-width: 100%; height: auto; max-height: 100%; padding: 1 2; background: $panel;
+        border: round $border; border-title-color: $text-accent; overflow-y: auto; scrollbar-size-vertical: 1;
+    }
+    Dialog .words { margin-bottom: 1; }
+    Dialog .answer { height: auto; padding: 0 1; color: $text-muted; }
+    Dialog.-armed .answer { color: $text; }
+    Dialog .answer.-marked { background: $block-cursor-background; }
+    Dialog .note { margin-top: 1; color: $text-muted; }
+    Dialog.-short > Vertical { padding: 0 1; border: none; }
+    """
+    AUTO_FOCUS = ""
+
+    marked: reactive[int] = reactive(0, init=False)
+
+    def __init__(
+        self, title: str, words: str, options: list[Option[R]], otherwise: R, *, note: str = "", guard: float = GUARD
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._words = visible(words)
+        self._options = options
+        self._otherwise = otherwise
+        self._note = note
+        self._guard = guard
+        self._timer: Timer | None = None
+        self.armed = False
+
+    def compose(self) -> ComposeResult:
+        with titled(Vertical(), self._heading):
+            yield Static(Content(self._words), classes="words", markup=False)
+            for index, option in enumerate(self._options):
+                text = Content.assemble((f" {option.key} ", "$text-accent bold"), f" {option.label}")
+                yield Static(text, classes="answer -marked" if index == 0 else "answer", markup=False)
+            if self._note:
+                yield Static(Content(self._note), classes="note", markup=False)
+
+    def on_mount(self) -> None:
+        self._wait()
+
+    def _wait(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(self._guard, self._arm)
+
+    def _arm(self) -> None:
+        self.armed = True
+        self.add_class("-armed")
+
+    def on_key(self, event: events.Key) -> None:
+        if not self.armed:
+            event.stop()
+            event.prevent_default()
+            self._wait()
+            return
+        for option in self._options:
+            if event.character == option.key:
+                event.stop()
+                self.dismiss(option.value)
+
+    def on_click(self, event: events.Click) -> None:
+        answers = list(self.query(".answer"))
+        if self.armed and event.widget in answers:
+            self.dismiss(self._options[answers.index(event.widget)].value)
+
+    def watch_marked(self) -> None:
+        for index, answer in enumerate(self.query(".answer")):
+            answer.set_class(index == self.marked, "-marked")
+
+    def action_move(self, step: int) -> None:
+        self.marked = (self.marked + step) % len(self._options)
+
+    def action_take(self) -> None:
+        self.dismiss(self._options[self.marked].value)
+
+    def action_otherwise(self) -> None:
+        self.dismiss(self._otherwise)
+
+
+def walls_dialog(hint: str, *, guard: float = GUARD) -> Dialog[str]:
+    """Whether commands may run unwalled in this root: allow, deny, or "" (decide later, stop the turn)."""
+    words = (
+        "The agent wants to run a command, and nothing on this machine can confine it: it could read and change "
+        "whatever you can."
+    )
+    if hint:
+        words += f"\n\nTo have walls:\n  {hint}"
+    return Dialog(
+        "Run commands without walls?",
+        words,
+        [
+            Option("n", "No, run no commands in this repository", "deny"),
+            Option("y", "Yes, run them without walls in this repository", "allow"),
+        ],
+        "",
+        note="esc stops the turn and leaves the question open.",
+        guard=guard,
+    )
+
+
+def leave_dialog(titles: list[str], *, guard: float = GUARD) -> Dialog[str]:
+    """Whether to stop the running turns and go: stop, or "" (keep looking)."""
+    shown = "\n".join(f"  {title}" for title in titles[:5])
+    more = f"\n  and {len(titles) - 5} more" if len(titles) > 5 else ""
+    one = len(titles) == 1
+    return Dialog(
+        "Still running" if one else f"{len(titles)} turns are running",
+        f"{shown}{more}\n\nWhat was done so far is kept; the next message takes it up from there.",
+        [
+            Option("k", "Keep looking", ""),
+            Option("s", "Stop it and quit" if one else "Stop them all and quit", "stop"),
+        ],
+        "",
+        guard=guard,
+    )

@@ -1,0 +1,37 @@
+"""What a conversation has changed: the files, then every line."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from thetis_kernel.protocol.client import DiffText
+
+from thetis_tui import diffs
+from thetis_tui.difflines import diff_lines
+from thetis_tui.lines import Line
+from thetis_tui.sanitise import one_line
+from thetis_tui.screens.reading import ReadingScreen
+from thetis_tui.text import cut_left, plural
+
+
+class DiffScreen(ReadingScreen):
+    """A diff over the desk."""
+
+    def __init__(self, diff: DiffText) -> None:
+        super().__init__()
+        self._diff = diff
+        self._parsed = diffs.parse(diff.patch)
+        added, removed = sum(f[1] for f in diff.files), sum(f[2] for f in diff.files)
+        self.heading = f"{plural(len(diff.files), 'file')} changed · +{added} -{removed}"
+
+    def lines(self, width: int) -> list[Line]:
+        if not self._diff.files and not self._parsed:
+            return [Line(Content.styled("Nothing has changed on this branch.", "$text-muted"))]
+        out: list[Line] = []
+        for path, added, removed in self._diff.files:
+            counts = Content.assemble((f"+{added}".rjust(6), "$text-success"), (f" -{removed}".ljust(7), "$text-error"))
+            out.append(Line(counts + Content(cut_left(one_line(path), width - counts.cell_length))))
+        out.append(Line())
+        out += diff_lines(self._parsed, width)
+        if self._diff.truncated:
+            out += [Line(), Line(Content.styled("The rest is too long to show here.", "$text-warning"))]
+        return out

@@ -1,0 +1,306 @@
+"""The desk: conversations left, one transcript in the middle, the log right, the prompt at the foot.
+
+Owns which views are open and what is shown where. Must not know how anything is asked of the gateway: it reads the
+state and is told what to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from thetis_kernel.protocol import events as e
+from thetis_kernel.protocol.client import Delta, EventStored
+
+from thetis_tui.commands import ALL, BY_ID
+from thetis_tui.commands.slash import completions
+from thetis_tui.outbox import Place
+from thetis_tui.state import State
+from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
+from thetis_tui.widgets.below import Below
+from thetis_tui.widgets.composer import Composer
+from thetis_tui.widgets.conversation import ConversationView
+from thetis_tui.widgets.eventlog import EventPane
+from thetis_tui.widgets.heading import Banner, Heading, ProgressLine
+from thetis_tui.widgets.prompt import Prompt
+from thetis_tui.widgets.sidebar import Sidebar
+from thetis_tui.widgets.statusbar import StatusBar
+
+if TYPE_CHECKING:
+    from thetis_tui.app import ThetisApp
+
+OPEN_VIEWS = 4
+"""Conversations kept mounted, so that going back costs nothing."""
+_SIDEBAR_FROM = 100
+"""Columns from which the list is shown without being asked for."""
+
+
+class Desk(Screen[None]):
+    """The main screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [binding for command in ALL for binding in command.bindings()]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
+        (0, "-tiny"), (60, "-narrow"), (_SIDEBAR_FROM, "-normal"), (160, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-high"), (30, "-tall")]  # noqa: RUF012 - as above
+    AUTO_FOCUS = "#prompt"
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.state = state
+        self.sidebar = Sidebar()
+        self.heading = Heading()
+        self.progress = ProgressLine()
+        self.banner = Banner()
+        self.composer = Composer(state.now)
+        self.status = StatusBar()
+        self.pane = EventPane()
+        self.view = ConversationView()
+        self.views = Container(self.view, id="views")
+        self._sidebar_wanted: bool | None = None
+        self._opening = asyncio.Lock()
+
+    @property
+    def thetis(self) -> ThetisApp:
+        return cast("ThetisApp", self.app)
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.composer.prompt
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="body"):
+            yield self.sidebar
+            with Vertical(id="centre"):
+                yield self.heading
+                yield self.banner
+                yield self.progress
+                yield self.views
+                yield self.composer
+            yield self.pane
+        yield self.status
+
+    def on_mount(self) -> None:
+        self.view.add_class("-shown")
+        self.set_interval(30, self.refresh_views)
+        self.refresh_views()
+
+    # --- what is shown
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._place_sidebar(event.size.width)
+
+    def _place_sidebar(self, width: int) -> None:
+        wanted = width >= _SIDEBAR_FROM if self._sidebar_wanted is None else self._sidebar_wanted
+        self.set_class(wanted, "-sidebar")
+
+    def toggle_sidebar(self) -> None:
+        """Show or hide the list; where it covers the transcript it takes the focus."""
+        self._sidebar_wanted = not self.has_class("-sidebar")
+        self._place_sidebar(self.size.width)
+        if self._sidebar_wanted:
+            self.sidebar.list.focus()
+        else:
+            self.prompt.focus()
+
+    def toggle_log(self) -> None:
+        """Show or hide the log."""
+        shown = not self.has_class("-log")
+        self.set_class(shown, "-log")
+        if shown:
+            conversation = self.state.conversation
+            self.pane.lines.reset(max(conversation.last_seq if conversation else 0, self.view.window.last))
+            self.pane.count()
+        elif self.pane.lines.has_focus:
+            self.prompt.focus()
+
+    def refresh_views(self) -> None:
+        """Hand every part what the state says."""
+        state = self.state
+        self.status.view = state.view()
+        self.status.tokens = tokens_of(state)
+        self.status.hints = "ctrl+p commands · ? help" if state.turn is None else ""
+        self.composer.activity = activity_of(state)
+        self.composer.hint = hint_of(state)
+        self.prompt.placeholder = Content(placeholder_of(state))
+        files = state.status.uncommitted if state.status and state.may_include_changes() else 0
+        self.composer.offer.show(files, state.with_changes)
+        title, place = where_of(state)
+        self.heading.title, self.heading.place = title, place
+        self.sidebar.entries = entries_of(state)
+        self.sidebar.current = state.current
+        progress = next(iter(state.progress.values()), None)
+        self.progress.what = progress.what if progress else ""
+        self.progress.done, self.progress.total = (progress.done, progress.total) if progress else (0, 0)
+        if state.trouble is not None and state.link in ("failed", "gone"):
+            self.banner.show(state.trouble.message, f"{state.trouble.hint} ctrl+r tries again.".strip())
+        else:
+            self.banner.show("")
+        if self.view.has_class("-empty"):
+            self.view.welcome.facts = facts_of(state)
+
+    # --- which conversation
+
+    async def open(self, session: str, *, at: int = 0) -> None:
+        """Look at a conversation; NEW is the one that does not exist yet. The draft stays with the old one."""
+        state = self.state
+        state.drafts.keep(state.current, self.prompt.text)
+        async with self._opening:
+            view = next((v for v in self._opened() if v.session == session), None)
+            if view is None:
+                view = ConversationView(session)
+                await self.views.mount(view)
+            self._show(view)
+            if session and not view.begun:
+                await self.thetis.load(view, at)
+            if at:
+                await view.show(at)
+            await self._close_surplus()
+
+    def _show(self, view: ConversationView) -> None:
+        self.view.remove_class("-shown")
+        view.add_class("-shown")
+        self.views.move_child(view, after=-1)
+        self.view = view
+        state = self.state
+        if state.current != view.session:
+            state.opened(view.session)
+            state.with_changes = False
+        self.prompt.load_text(state.drafts.of(view.session))
+        self.prompt.move_cursor(self.prompt.document.end)
+        if self.has_class("-narrow") or self.has_class("-tiny"):
+            self._sidebar_wanted = None
+            self._place_sidebar(self.size.width)
+        if self.has_class("-log"):
+            conversation = state.conversation
+            self.pane.lines.reset(conversation.last_seq if conversation else 0)
+            self.pane.count()
+        self.prompt.focus()
+        self.refresh_views()
+
+    def created(self, place: Place) -> None:
+        """The new conversation has got its id."""
+        if self.view.place is place:
+            self.state.opened(place.session)
+        self.refresh_views()
+
+    def view_of(self, place: Place) -> ConversationView | None:
+        """The view of a place, if it is still open."""
+        return next((view for view in self._opened() if view.place is place), None)
+
+    async def catch_up(self) -> None:
+        """After the gateway was away: every open view reads on."""
+        for view in self._opened():
+            conversation = self.state.conversations.get(view.session)
+            if conversation is not None:
+                view.catch_up(conversation.last_seq)
+
+    def show_activity(self) -> None:
+        """Only what the running turn is doing."""
+        self.composer.activity = activity_of(self.state)
+
+    def next_example(self) -> None:
+        """Put the next example of an empty conversation into the prompt."""
+        examples = facts_of(self.state).examples
+        if not self.view.has_class("-empty") or self.state.status is None:
+            self.focus_next()
+            return
+        at = examples.index(self.prompt.example) + 1 if self.prompt.example in examples else 0
+        text = examples[at % len(examples)]
+        self.prompt.put(text)
+        self.prompt.example = text
+
+    def _opened(self) -> list[ConversationView]:
+        return list(self.views.query_children(ConversationView))
+
+    async def _close_surplus(self) -> None:
+        for view in self._opened()[:-OPEN_VIEWS]:
+            if view is not self.view and not view.pending:
+                await view.remove()
+
+    # --- what streams in
+
+    def stored(self, tell: EventStored) -> None:
+        """A durable event of any conversation."""
+        event = tell.event
+        for view in self._opened():
+            if view.session == event.session:
+                view.offer(event)
+        if event.session == self.state.current and self.has_class("-log"):
+            self.pane.lines.grew(event)
+            self.pane.count()
+
+    def hear(self, delta: Delta) -> None:
+        """Something streams by in any conversation."""
+        for view in self._opened():
+            if view.session == delta.session:
+                view.hear(delta)
+
+    def log_page(self, session: str, after: int, page: list[e.Event]) -> None:
+        """A page the log pane asked for."""
+        if session == self.state.current:
+            self.pane.lines.put(after, page)
+
+    # --- keys
+
+    async def action_command(self, command_id: str) -> None:
+        """A key of a command."""
+        self.thetis.perform(command_id)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "command" and parameters:
+            return BY_ID[str(parameters[0])].applies(self.thetis)
+        return super().check_action(action, parameters)
+
+    def on_key(self, event: events.Key) -> None:
+        """Typed characters always land in the prompt, wherever the focus is."""
+        if event.is_printable and event.character and not self.prompt.has_focus:
+            event.stop()
+            self.prompt.focus()
+            self.prompt.insert(event.character)
+
+    @on(Prompt.Changed)
+    def _typed(self) -> None:
+        if self.prompt.text and self.state.history.walking and self.prompt.has_focus and not self._walked_to():
+            self.state.history.edited()
+        items = completions(self.prompt.text, self.thetis)
+        self.composer.completions.show(items)
+        self.prompt.completing = bool(items)
+
+    def _walked_to(self) -> bool:
+        return self.prompt.text == self.state.history.shown
+
+    @on(Prompt.Walked)
+    def _walk(self, event: Prompt.Walked) -> None:
+        history = self.state.history
+        text = history.older(self.prompt.text) if event.step < 0 else history.newer()
+        if text is not None:
+            self.prompt.put(text)
+
+    @on(Prompt.Completed)
+    def _complete(self, event: Prompt.Completed) -> None:
+        chosen = self.composer.completions.chosen
+        if event.how == "take" and chosen:
+            self.prompt.put(chosen + " ")
+        else:
+            self.composer.completions.move(1 if event.how == "next" else -1)
+
+    @on(Prompt.Scrolled)
+    async def _scroll(self, event: Prompt.Scrolled) -> None:
+        transcript = self.view.transcript
+        if event.how == "end":
+            await self.view.to_end()
+        else:
+            getattr(transcript, f"scroll_{event.how}")(animate=False)
+
+    @on(Below.Wanted)
+    async def _to_end(self) -> None:
+        await self.view.to_end()
+
+

@@ -1,0 +1,97 @@
+"""What the parts of the desk show, read from the state: texts, made safe and cut to one line.
+
+Must not know about widgets beyond the values they are given.
+"""
+
+from __future__ import annotations
+
+from thetis_kernel.protocol.client import Conversation
+
+from thetis_tui.sanitise import one_line
+from thetis_tui.state import State
+from thetis_tui.text import age, count
+from thetis_tui.widgets.composer import Activity
+from thetis_tui.widgets.sidebar import Entry
+from thetis_tui.widgets.welcome import Facts
+
+RECENT = 3
+
+
+def title_of(conversation: Conversation) -> str:
+    """A conversation's name for people."""
+    return one_line(conversation.title) or one_line(conversation.preview)[:80] or "Untitled"
+
+
+def entries_of(state: State) -> tuple[Entry, ...]:
+    """The list of conversations."""
+    now = state.wall_ms()
+    return tuple(
+        Entry(
+            session=c.id,
+            title=title_of(c),
+            state="running" if c.id in state.turns else c.state,
+            branch=one_line(c.branch),
+            age=age(c.updated_ms, now),
+            unread=c.id in state.unread,
+        )
+        for c in state.listed()
+    )
+
+
+def activity_of(state: State) -> Activity | None:
+    """What the running turn is doing; None when nothing runs."""
+    turn = state.turn
+    if turn is None:
+        return None
+    return Activity(turn.doing, turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
+
+
+def tokens_of(state: State) -> str:
+    """What the running turn has used."""
+    turn = state.turn
+    if turn is None or not (turn.tokens_in or turn.tokens_out):
+        return ""
+    return f"↑{count(turn.tokens_in)} ↓{count(turn.tokens_out)}"
+
+
+def hint_of(state: State) -> str:
+    """What Enter does."""
+    conversation = state.conversation
+    if state.turn is not None:
+        return "enter nudges"
+    if conversation is not None and conversation.state == "interrupted":
+        return "enter resumes"
+    return "enter sends"
+
+
+def placeholder_of(state: State) -> str:
+    """What stands in an empty prompt."""
+    conversation = state.conversation
+    if state.turn is not None:
+        return "Say something to the running turn"
+    if conversation is not None and conversation.state == "interrupted":
+        return "This turn was cut short. Enter resumes it, or say what to do instead."
+    return "Ask for something, or / for commands"
+
+
+def where_of(state: State) -> tuple[str, str]:
+    """The heading: title and branch."""
+    conversation = state.conversation
+    if conversation is None:
+        return "", ""
+    return title_of(conversation), one_line(conversation.branch)
+
+
+def facts_of(state: State) -> Facts:
+    """The page of an empty conversation."""
+    status, model = state.status, state.model()
+    now = state.wall_ms()
+    recent = tuple((c.id, title_of(c), age(c.updated_ms, now)) for c in state.listed()[:RECENT])
+    return Facts(
+        root=one_line(status.root) if status else "",
+        trunk=one_line(status.trunk) if status else "",
+        model=one_line(model.label) if model else "",
+        notice=one_line(model.notice) if model else "",
+        connecting=status is None,
+        recent=recent,
+    )
