@@ -51,6 +51,11 @@ def runtimes_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(override) if override else cache_home(environ) / "runtimes"
 
 
+def shipped_artifacts(environ: Mapping[str, str] = os.environ) -> Path:
+    """Directory of the shipped guests' bundles and verdicts: the same for every root, so beside the runtimes."""
+    return runtimes_dir(environ) / "artifacts"
+
+
 def user_config_file(environ: Mapping[str, str] = os.environ) -> Path:
     """The person's own settings file (it need not exist)."""
     override = environ.get("THETIS_CONFIG", "")

@@ -27,7 +27,7 @@ class World:
         self.environ = {
             "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "THETIS_STATE": str(base / "state"),
             "THETIS_RUNTIMES": os.environ["THETIS_RUNTIMES"], "XDG_RUNTIME_DIR": str(base), "GIT_CONFIG_NOSYSTEM": "1",
-            "THETIS_REHEARSAL_DELAY_MS": "0", "PYTHONDONTWRITEBYTECODE": "1",
+            "THETIS_REHEARSAL_DELAY_MS": "0",
         }
 
     def git(self, *arguments: str, at: Path | None = None) -> str:

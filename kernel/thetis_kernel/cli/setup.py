@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 import time
 
@@ -20,8 +21,11 @@ def setup(arguments: argparse.Namespace) -> int:
         print(msgspec.json.encode(progress).decode(), flush=True)
 
     ensure_runtimes(WORLDS, progress=as_json if arguments.json else _Bar().show)
+    from thetis_kernel.gateway.prepare import prepare
+
+    guests = asyncio.run(prepare())
     if not arguments.json:
-        print(f"The guest runtimes are ready ({time.monotonic() - started:.1f} s).")
+        print(f"The guest runtimes and {guests} guests are ready ({time.monotonic() - started:.1f} s).")
     return 0
 
 

@@ -9,7 +9,7 @@
     workers.py        a conversation's process, and what it may ask
     models.py         completions, relayed from the model host
     repository.py     the root's repository, through the git host
-    guests.py         which guests serve, judged by the gate host
+    guests.py         which guests serve, judged by the gate host; prepare.py does it ahead of time
     rendering.py      events to blocks, by the face host or plainly
     runtimes.py       sealed wasm runtimes for the children
     control.py        the same door on a unix socket

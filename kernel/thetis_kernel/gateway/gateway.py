@@ -32,7 +32,7 @@ from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.pair import join
 from thetis_kernel.ipc.unix import UnixServer
-from thetis_kernel.paths import RootPaths
+from thetis_kernel.paths import RootPaths, shipped_artifacts
 from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, StateChanged, Status
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.store.store import Store
@@ -52,7 +52,7 @@ class Gateway:
         self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast)
-        self.guests = Guests(self.fleet, paths.artifacts, self.settings.tools)
+        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools)
         self.renderer = Renderer(self.fleet, self.guests)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.changed)
@@ -88,7 +88,7 @@ class Gateway:
             raise
         if warm:
             gateway._warm(gateway.repository.inspect())
-            gateway._warm(gateway.models.models())
+            gateway._warm(gateway.models.warm())
             gateway._warm(gateway.guests.agent())
         return gateway
 

@@ -14,10 +14,11 @@ from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.log import Log
+from thetis_kernel.models.registry import standard
 from thetis_kernel.protocol.client import Delta
 from thetis_kernel.protocol.events import Assistant
 from thetis_kernel.protocol.ids import new_call_id, new_event_id
-from thetis_kernel.protocol.model import Complete, ListModels, Streamed
+from thetis_kernel.protocol.model import Complete, Streamed
 from thetis_kernel.protocol.models import (
     GOOD_ENDS,
     Finished,
@@ -59,11 +60,14 @@ class ModelRelay:
         self._models: list[ModelInfo] = []
 
     async def models(self) -> list[ModelInfo]:
-        """The models that can be used; asked once."""
+        """The models a person can pick, the default first. The table is data: no host is started for it."""
         if not self._models:
-            host = await self._fleet.model()
-            self._models = await host.peer.call(ListModels())
+            self._models = standard({}).models()
         return self._models
+
+    async def warm(self) -> None:
+        """Have the host ready."""
+        await self._fleet.model()
 
     async def complete(self, session: str, turn: str, request: bytes, record: bool, stop: asyncio.Event) -> bytes:
         """Run one completion; the JSON of the contract's llm.complete. Raises ThetisError for a request that does not fit."""
