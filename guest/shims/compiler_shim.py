@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import json
 import marshal
+import sys
 import warnings
 from types import CodeType
 
@@ -20,6 +21,18 @@ Diagnostic = dict[str, object]
 warnings.simplefilter("ignore")  # a SyntaxWarning is the linter's affair and would only print
 
 
+_compiling = False
+
+
+def _no_files(event: str, _args: tuple[object, ...]) -> None:
+    """A SyntaxError looks for its line in the file it names; without WASI opening one would trap."""
+    if _compiling and event == "open":
+        raise FileNotFoundError
+
+
+sys.addaudithook(_no_files)
+
+
 def _path(name: str, names: frozenset[str]) -> str:
     base = name.replace(".", "/")
     package = any(other.startswith(name + ".") for other in names)
@@ -27,6 +40,8 @@ def _path(name: str, names: frozenset[str]) -> str:
 
 
 def _compile_one(path: str, source: object) -> CodeType | Diagnostic:
+    global _compiling
+    _compiling = True  # from the first on; while the snapshot was taken modules had to be read from files
     line, message = 1, ""
     try:
         if type(source) is not str:

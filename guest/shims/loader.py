@@ -14,6 +14,7 @@ import importlib
 import importlib.machinery
 import json
 import marshal
+import os
 import pkgutil
 import sys
 import traceback
@@ -109,6 +110,8 @@ def guarded(run: Callable[[], str]) -> str:
         return _bind.scrub(text)
     except BaseException as error:  # noqa: BLE001 - SystemExit and the like must not trap either
         words = _words(error)
+    finally:
+        _flush()
     raise Err(words)  # outside the handler: a chained exception would keep the guest's frames alive
 
 
@@ -118,9 +121,19 @@ def last_words(run: Callable[[], Any]) -> Any:
         return run()
     except BaseException as error:  # noqa: BLE001 - as in guarded
         words = _words(error)
-    sys.stderr.write("\n" + WORDS_MARK + words + "\n")
-    sys.stderr.flush()
+    finally:
+        _flush()
+    os.write(2, f"\n{WORDS_MARK}{words}\n".encode())
     raise SystemExit(70)
+
+
+def _flush() -> None:
+    """What the guest printed without a line's end; it may have put anything in the streams' place."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:  # noqa: BLE001 - then there is nothing to save
+            continue
 
 
 def _words(error: BaseException) -> str:

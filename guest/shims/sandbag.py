@@ -22,8 +22,7 @@ from thetis_guest._bind import scrub
 
 JSON_DEPTH = 1_000  # levels the C scanner certainly manages on the wasm stack; 2,000 were fine, 5,000 exhausted it
 
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def lay(interfaces: Mapping[str, types.ModuleType]) -> None:
@@ -102,10 +101,6 @@ def _shallow(decode: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _deep(text: str) -> bool:
-    # Brackets inside strings can only hide depth from the first look or show too much of it; hidden depth traps.
-    return _depth(text) > JSON_DEPTH and _depth(_STRING.sub("", text)) > JSON_DEPTH
-
-
-def _depth(text: str) -> int:
-    brackets = re.sub(rb"[^\[\]{}]+", b"", text.encode("utf-8", "replace"))
-    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])  # every second piece is not a string
+    brackets = re.sub(r"[^\[\]{}]+", "", outside)
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0) > JSON_DEPTH

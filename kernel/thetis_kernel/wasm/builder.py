@@ -18,9 +18,11 @@ import msgspec
 from thetis_kernel.errors import RuntimeBuildError
 from thetis_kernel.wasm.build import STEPS
 from thetis_kernel.wasm.cache import Cache
+from thetis_kernel.wasm.keys import runtime_key
 
 BUILD_MIB = 1_500  # one child's peak with room: 411 MB measured for componentize-py, and about 1 GB for the compiler
 POLL_S = 1.0
+COMMAND = (sys.executable, "-m", "thetis_kernel.wasm.build")
 
 _KEPT = ("PATH", "PYTHONPATH", "TMPDIR", "HOME", "LANG", "LC_ALL", "SYSTEMROOT")
 
@@ -46,7 +48,7 @@ class _Child:
         self.step, self.error, self.began = "", "", time.monotonic()
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "thetis_kernel.wasm.build", world, str(output)],
+            [*COMMAND, world, str(output)],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -119,6 +121,10 @@ def _finish(cache: Cache, child: _Child, key: str) -> None:
             hint="Check the installation of componentize-py and wasmtime, then run `thetis setup`.",
             world=child.world,
             step=child.step,
+        )
+    if runtime_key(child.world) != key:
+        raise RuntimeBuildError(
+            f"The sources of the {child.world} runtime changed while it was being built.", hint="Run `thetis setup` again."
         )
     cache.store(child.world, key, child.output.read_bytes())
     child.output.unlink()

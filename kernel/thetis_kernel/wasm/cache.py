@@ -74,7 +74,7 @@ class Cache:
         """
         path = self.native(world, key)
         try:
-            claimed = path.with_suffix(".hmac").read_text()
+            claimed = path.with_suffix(".hmac").read_bytes()
             size = path.stat().st_size
             fd = _copy_sealed(path)
         except OSError as error:
@@ -101,9 +101,9 @@ class Cache:
         path.with_suffix(".hmac").unlink(missing_ok=True)
         path.unlink(missing_ok=True)
 
-    def _matches(self, world: str, key: str, fd: int, claimed: str) -> bool:
+    def _matches(self, world: str, key: str, fd: int, claimed: bytes) -> bool:
         with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as content:
-            return hmac.compare_digest(self._mac(world, key, content).encode(), claimed.encode())
+            return hmac.compare_digest(self._mac(world, key, content).encode(), claimed)
 
     def _mac(self, world: str, key: str, content: bytes | bytearray | mmap.mmap) -> str:
         mac = hmac.new(self._secret(), f"{world}\n{key}\n".encode(), "sha256")
@@ -120,6 +120,10 @@ class Cache:
             with contextlib.suppress(FileExistsError):
                 self._write_new(path, secrets.token_bytes(32))
             return self._secret()
+        except OSError as error:
+            raise RuntimeBuildError(
+                f"{path} cannot be read: {error.strerror}.", hint=f"Delete {self.directory}; it is made again."
+            ) from error
         with os.fdopen(fd, "rb") as file:
             status = os.fstat(file.fileno())
             if status.st_uid != os.getuid() or status.st_mode & 0o077:

@@ -10,15 +10,13 @@ import re
 
 NESTING = 64  # levels of arrays and objects; 1,200 exhausted a guest's stack (measured.md)
 
-# Possessive, and content with a missing end quote: linear on any text.
-_ONE_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
-_STRING = re.compile(_ONE_STRING, re.DOTALL)
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _NOT_BRACKET = re.compile(r"[^\[\]{}]+")
 _ESCAPE = re.compile(
     r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
-_STRING_OR_NAN = re.compile(_ONE_STRING + "|-?Infinity|NaN", re.DOTALL)
+# Possessive, and content with a missing end quote: linear on any text.
+_STRING_OR_NAN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|-?Infinity|NaN', re.DOTALL)
 
 
 def plain(text: str) -> str:
@@ -34,7 +32,9 @@ def too_deep(text: str) -> bool:
     """Whether JSON `text` nests deeper than NESTING levels."""
     if text.count("[") + text.count("{") <= NESTING:
         return False
-    brackets = _NOT_BRACKET.sub("", _STRING.sub("", text))
+    # Without escapes, every second piece between quotes is outside of strings. All in C: 1 MB in a few milliseconds.
+    outside = "".join(text.replace("\\\\", "").replace('\\"', "").split('"')[::2])
+    brackets = _NOT_BRACKET.sub("", outside)
     return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0) > NESTING
 
 
