@@ -67,7 +67,15 @@ class _Run:
 
     async def _turn(self, client: GatewayClient) -> str:
         client.listen(self._heard)
-        await self._tell_notices(client)
+        notices = asyncio.create_task(self._tell_notices(client))  # beside the turn: counting changes takes its time
+        try:
+            return await self._follow(client)
+        finally:
+            if self._interrupts:
+                notices.cancel()
+            await asyncio.gather(notices, return_exceptions=True)
+
+    async def _follow(self, client: GatewayClient) -> str:
         if self._arguments.conversation:
             conversation = await client.conversation(self._arguments.conversation)
         else:

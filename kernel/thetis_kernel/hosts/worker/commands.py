@@ -32,7 +32,7 @@ class WalledCommands:
 
     def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
         """Run one command. Raises WallError when there are no walls and no consent."""
-        tier = probe()
+        tier = probe(os.environ.get("PATH", ""), (Path(self._place.worktree), Path(self._place.workspace)))
         place = self._place
         unwalled = place.unwalled
         if tier.name == "none" and not unwalled:
