@@ -88,8 +88,11 @@ class Ledger:
             staged = self._staged[session] = known.copy()
         return staged
 
-    def start(self, session: str, entry: Entry, started: SessionStarted) -> Event:
+    def start(self, session: str, entry: Entry) -> Event:
         """Make a conversation and its first event. The same id started again by the same event is the old event."""
+        started = entry.body
+        if not isinstance(started, SessionStarted):
+            raise UsageError("a conversation begins with session-started")
         known = self._known(session, entry)
         if known is not None:
             return known

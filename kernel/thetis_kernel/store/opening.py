@@ -74,6 +74,7 @@ def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: 
     notices: list[str] = []
     record = admission.read_record(data_dir)
     _complain(admission.missing_before_open(data_dir, record), adopt, notices)
+    live = admission.header_state(path) == (schema.APPLICATION_ID, LIVE)
     try:
         _private(path)
         db = connection.open_writer(path, vfs)
@@ -82,7 +83,8 @@ def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: 
     try:
         schema.migrate(db, clock)
         _complain(admission.missing_after_open(db, record, path), adopt, notices)
-        _mark_live(db, path)
+        if not live:
+            _mark_live(db)
         files.sync_dir(data_dir)
         admission.write_record(data_dir, Record(admission.database_id(db), admission.high_water(db)))
     except (apsw.Error, OSError) as error:
@@ -111,9 +113,7 @@ def _private(path: Path) -> None:
         os.close(fd)
 
 
-def _mark_live(db: apsw.Connection, path: Path) -> None:
+def _mark_live(db: apsw.Connection) -> None:
     """From here on the main file says that it needs its write-ahead log, which by then exists and is synced."""
-    if admission.header_state(path) == (schema.APPLICATION_ID, LIVE):
-        return
     db.pragma("user_version", LIVE)
     db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)

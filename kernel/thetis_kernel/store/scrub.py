@@ -21,12 +21,13 @@ CUT = "[nested too deeply]"
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def encode(body: Body | Unknown) -> bytes:
-    """JSON bytes of `body`, scrubbed. Raises StoreError (`body-invalid`) for what no scrubbing can save."""
+def safe(body: Body | Unknown) -> tuple[Body | Unknown, bytes]:
+    """`body`, scrubbed, and its JSON bytes. Raises StoreError (`body-invalid`) for what no scrubbing can save."""
     if isinstance(body, Unknown):
-        return _checked(body)
+        return body, _checked(body)
     try:
-        return encode_body(clean(body))
+        cleaned = clean(body)
+        return cleaned, encode_body(cleaned)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise StoreError(f"an event's body cannot be stored: {error}", code="body-invalid") from error
 

@@ -69,9 +69,8 @@ class Store:
         self._noted: dict[str, int] = {}
         self._lock = threading.Lock()
         self._open = True
-        live = admission.LiveFiles(opened.path)
-        live.still_ours()  # remembers which files these are
-        self._writer = Writer(db, self._ledger, self._index, space, live)
+        self._live = admission.LiveFiles(opened.path)
+        self._writer = Writer(db, self._ledger, self._index, space, self._live)
         self._writer.start()
         self._writer.call(lambda: removal.empty_trash(db, self.blobs))
         space.prepare()
@@ -107,6 +106,7 @@ class Store:
         if was_open:
             self._writer.close()
             self._reader.close()
+            self._live.close()
             opening.close_directory(self._opened)
 
     def accepts_turns(self) -> bool:
@@ -123,7 +123,7 @@ class Store:
         """
         names.check_session_id(session)
         entry = self._entry(body, event_id or f"{session}:start")
-        return self._writer.call(lambda: self._ledger.start(session, entry, body)).result()
+        return self._writer.call(lambda: self._ledger.start(session, entry)).result()
 
     def append(
         self,
@@ -313,7 +313,7 @@ class Store:
         archive.backup(self._opened.path, self._vfs, self.blobs, target)
 
     def _entry(self, body: Body | Unknown, event_id: str) -> Entry:
-        raw = scrub.encode(body)
+        body, raw = scrub.safe(body)
         if len(raw) > MAX_BODY:
             raise StoreError(f"an event of {len(raw)} bytes is too large; the limit is {MAX_BODY}", code="body-invalid")
         return Entry(names.check_event_id(event_id), names.check_kind(kind_of(body)), raw, body)

@@ -1,0 +1,196 @@
+"""The event log's figures: what durability costs beside the bare system call, grouping, and reading a long log back.
+
+Every figure is a ratio of two things measured turn by turn in the same run, because a virtual disk's speed moves by ten.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+from thetis_kernel.protocol.events import Assistant, Body, SessionStarted, ToolInvocation, ToolResult, User
+from thetis_kernel.protocol.ids import new_session_id
+from thetis_kernel.store.store import Store
+
+from bench.report import emit
+
+FIGURES = [
+    "commit_vs_raw_fdatasync", "commit_us", "group_commit_16_vs_1", "group_commit_16_worst_ack_ms", "replay_100k_vs_read",
+    "replay_100k_s", "fold_100k_s", "read_last_500_ms",
+]
+COMMITS = 1500
+CLIENTS = 16
+PER_CLIENT = 100
+REPLAYED = 100_000
+RAW_BYTES = 1024
+_random = random.Random(7)
+_WORDS = ["".join(_random.choices("abcdefghijklmnopqrstuvwxyz", k=_random.randint(3, 9))) for _ in range(4000)]
+
+
+def main() -> None:
+    """Every figure, on the disk that holds the temporary directory (TMPDIR)."""
+    for figure in (commit_vs_raw, group_commit, replay):
+        directory = Path(tempfile.mkdtemp(prefix="bench-store-"))
+        try:
+            figure(directory)
+        finally:
+            shutil.rmtree(directory)
+
+
+def commit_vs_raw(directory: Path) -> None:
+    """One client, one event of about 1 KB at a time, beside a bare append of 1 KiB and fdatasync."""
+    store, session = opened(directory)
+    raw = os.open(directory / "raw", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    block = os.urandom(RAW_BYTES)
+    ours: list[float] = []
+    theirs: list[float] = []
+    bodies = [body(i) for i in range(COMMITS)]
+    for item in bodies:
+        started = time.perf_counter()
+        os.write(raw, block)
+        os.fdatasync(raw)
+        theirs.append(time.perf_counter() - started)
+        started = time.perf_counter()
+        store.append(session, item).result()
+        ours.append(time.perf_counter() - started)
+    os.close(raw)
+    store.close()
+    base = quantile(theirs, 0.5)
+    against = f"append of 1 KiB and fdatasync, p50 {base * 1e6:.0f} us, p95 {quantile(theirs, 0.95) * 1e6:.0f} us"
+    emit("commit_vs_raw_fdatasync", quantile(ours, 0.5) / base, "ratio of p50", COMMITS,
+         p95=quantile(ours, 0.95) / quantile(theirs, 0.95), against="goal 1.3")  # fmt: skip
+    emit("commit_us", quantile(ours, 0.5) * 1e6, "us", COMMITS, quantile(ours, 0.95) * 1e6, against)
+
+
+def group_commit(directory: Path) -> None:
+    """Events a second of 16 clients that each wait for their own, beside one client; rounds taken in turn."""
+    store, _ = opened(directory)
+    rates: dict[int, list[float]] = {1: [], CLIENTS: []}
+    worst: list[float] = []
+    for _round in range(4):
+        for clients in (1, CLIENTS):
+            waits: list[float] = []
+            sessions = [start(store) for _ in range(clients)]
+            threads = [threading.Thread(target=client, args=(store, s, waits)) for s in sessions]
+            began = time.perf_counter()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            rates[clients].append(clients * PER_CLIENT / (time.perf_counter() - began))
+            if clients > 1:
+                worst.append(max(waits))
+    store.close()
+    one, many = quantile(rates[1], 0.5), quantile(rates[CLIENTS], 0.5)
+    emit("group_commit_16_vs_1", many / one, "ratio of events/s", 4 * CLIENTS * PER_CLIENT, against=f"one client {one:.0f}/s, goal 3")
+    emit("group_commit_16_worst_ack_ms", max(worst) * 1e3, "ms", 4 * CLIENTS * PER_CLIENT, against="goal 100")
+
+
+def client(store: Store, session: str, waits: list[float]) -> None:
+    """Append one event after another, noting how long each acknowledgement took."""
+    for i in range(PER_CLIENT):
+        item = body(i)
+        began = time.perf_counter()
+        store.append(session, item).result()
+        waits.append(time.perf_counter() - began)
+
+
+def replay(directory: Path) -> None:
+    """Reading 100,000 events through the store, each checked against the chain, beside the bare SELECT of their rows."""
+    store, session = opened(directory)
+    for first in range(0, REPLAYED, 500):
+        store.append_many(session, [body(i) for i in range(first, first + 500)]).result()
+    store.close()
+    store = Store.open(directory / "data")
+    bare = apsw.Connection(str(directory / "data" / "thetis.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    reads: list[float] = []
+    bares: list[float] = []
+    folds: list[float] = []
+    for _round in range(5):
+        began = time.perf_counter()
+        assert select_all(bare) == REPLAYED + 1
+        bares.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        assert read_all(store, session) == REPLAYED + 1
+        reads.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        assert store.state(session).seq == REPLAYED + 1
+        folds.append(time.perf_counter() - began)
+    tails: list[float] = []
+    for _round in range(50):
+        began = time.perf_counter()
+        store.read(session, after=REPLAYED - 500)
+        tails.append(time.perf_counter() - began)
+    bare.close()
+    store.close()
+    base = quantile(bares, 0.5)
+    bare_rows = f"the rows alone {base:.3f} s"
+    emit("replay_100k_vs_read", quantile(reads, 0.5) / base, "ratio of p50", 5, against="goal 2")
+    emit("replay_100k_s", quantile(reads, 0.5), "s", 5, max(reads), against=bare_rows)
+    emit("fold_100k_s", quantile(folds, 0.5), "s", 5, max(folds), against=bare_rows)
+    emit("read_last_500_ms", quantile(tails, 0.5) * 1e3, "ms", 50, quantile(tails, 0.95) * 1e3, "goal 5")
+
+
+def read_all(store: Store, session: str) -> int:
+    """Every event, page by page."""
+    after = 0
+    while page := store.read(session, after=after):
+        after = page[-1].seq
+    return after
+
+
+def select_all(connection: apsw.Connection) -> int:
+    """The same rows in the same pages, as Python values and nothing more."""
+    after = 0
+    while rows := connection.execute(
+        "SELECT seq, event_id, kind, v, ts_ms, form, body, hash FROM events"
+        " WHERE session = 1 AND seq > ? ORDER BY seq LIMIT 1000", (after,)
+    ).fetchall():  # fmt: skip
+        after = int(rows[-1][0])  # type: ignore[arg-type]
+    return after
+
+
+def body(number: int) -> Body:
+    """One event of a plausible conversation: words, a reply with a call, the call, its result; 0.2 to 1.6 KB."""
+    text = " ".join(_random.choices(_WORDS, k=_random.randint(20, 220)))
+    call = f"call_{number // 4:020x}"
+    match number % 4:
+        case 0:
+            return User(text=text)
+        case 1:
+            use = {"type": "tool_use", "id": call, "name": "read", "input": {"path": "kernel/store.py"}}
+            return Assistant(blocks=[{"type": "text", "text": text}, use], model="m", turn="0123456789ab")
+        case 2:
+            return ToolInvocation(call, "read", {"path": text[:200]}, "files.read-file", False, "0123456789ab")
+        case _:
+            return ToolResult(call, "ok", text, turn="0123456789ab")
+
+
+def opened(directory: Path) -> tuple[Store, str]:
+    """A new log with one conversation."""
+    store = Store.open(directory / "data")
+    return store, start(store)
+
+
+def quantile(samples: Sequence[float], fraction: float) -> float:
+    """The sample below which `fraction` of them lie, by nearest rank."""
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * fraction))]
+
+
+def start(store: Store) -> str:
+    """A new conversation."""
+    session = new_session_id()
+    store.create(session, SessionStarted(root="/r", origin="tui", mode="agent", model="m", branch="conv/x"))
+    return session
+
+
+if __name__ == "__main__":
+    main()
