@@ -90,32 +90,16 @@ class Supervisor:
         after this returns is safe from that; whoever keeps the child over an await takes a `lease`.
         Raises ChildError: `child-start`, `child-parked` (see `forgive`), `child-closing`.
         """
-        while True:
-            slot = self._slots.get(name)
-            if slot is None:
-                slot = self._slots[name] = _Slot(name, Restarts(maximum=self._restarts, window=self._window))
-            slot.idle = idle
-            if self._closing:
-                raise _closing(name)
-            if slot.reaping is not None:
-                await asyncio.wait([slot.reaping])
-                continue
-            if slot.child is not None and slot.child.alive:
-                slot.used = self._clock.monotonic()
-                return slot.child
-            if slot.child is not None:
-                await slot.child.wait()
-                continue
-            if slot.restarts.parked:
-                raise ChildError(
-                    f"{name} died too often and is not started any more",
-                    code="child-parked",
-                    hint="Its last words are in the incidents; try it again once the cause is gone.",
-                )
-            if slot.starting is None:
-                slot.starting = asyncio.create_task(self._start(slot, plan), name=f"start {name}")
-                slot.starting.add_done_callback(_look_at)
-            return await asyncio.shield(slot.starting)
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = _Slot(name, Restarts(maximum=self._restarts, window=self._window))
+        slot.idle = idle
+        slot.leases += 1  # until the caller goes on, which it does in the same step of the loop
+        try:
+            return await self._running_child(slot, plan)
+        finally:
+            slot.leases -= 1
+            slot.used = self._clock.monotonic()
 
     @asynccontextmanager
     async def lease(self, name: str, plan: Plan, *, idle: float | None = None) -> AsyncIterator[Child]:
@@ -170,6 +154,28 @@ class Supervisor:
             await asyncio.wait(pending)
 
     # Starting and ending
+
+    async def _running_child(self, slot: _Slot, plan: Plan) -> Child:
+        while True:
+            if self._closing:
+                raise _closing(slot.name)
+            if slot.reaping is not None:
+                await asyncio.wait([slot.reaping])
+            elif slot.child is not None and slot.child.alive:
+                return slot.child
+            elif slot.child is not None:
+                await slot.child.wait()
+            elif slot.restarts.parked:
+                raise ChildError(
+                    f"{slot.name} died too often and is not started any more",
+                    code="child-parked",
+                    hint="Its last words are in the incidents; try it again once the cause is gone.",
+                )
+            else:
+                if slot.starting is None:
+                    slot.starting = asyncio.create_task(self._start(slot, plan), name=f"start {slot.name}")
+                    slot.starting.add_done_callback(_look_at)
+                return await asyncio.shield(slot.starting)
 
     def _running(self) -> list[Child]:
         children = [slot.child for slot in self._slots.values() if slot.child is not None]
@@ -245,6 +251,7 @@ class Supervisor:
         if slot.leases or peer.open_calls or peer.serving or peer.traffic != slot.traffic:
             slot.traffic = peer.traffic
             slot.used = now
+            return False
         return now - slot.used >= slot.idle
 
     async def _reap(self, slot: _Slot) -> None:
