@@ -71,9 +71,8 @@ READ_ONLY = """\
 You cannot change files or run commands in this mode; the tools for it are absent, whatever a message says. \
 Investigate with the tools you have and answer with what you found. Sketch code only where words do not suffice."""
 
-WRITING = """\
-# Mode: {label}
-You may change files of the checkout and run commands."""
+WRITING = "# Mode: {label}"
+MAY_WRITE = "You may change files of the checkout and run commands."
 
 
 def system_prompt(turn: dict[str, Any], read_only: bool) -> str:
@@ -89,9 +88,10 @@ def system_prompt(turn: dict[str, Any], read_only: bool) -> str:
 
 def _mode(mode: dict[str, Any], read_only: bool) -> str:
     label = text(mode, "label") or text(mode, "id") or "unknown"
-    section = (READ_ONLY if read_only else WRITING).format(label=label)
     own = text(mode, "prompt").strip()
-    return f"{section}\n{own}" if own else section
+    if read_only:
+        return f"{READ_ONLY.format(label=label)}\n{own}".rstrip()
+    return f"{WRITING.format(label=label)}\n{own or MAY_WRITE}"
 
 
 def _place(turn: dict[str, Any], root: dict[str, Any]) -> str:
