@@ -100,7 +100,11 @@ class Conversation:
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.runtimes)], ids=["native", "wasm"])
 def talk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conversation]:
     made = Conversation(tmp_path, wasm=request.param)
-    files = {"README.md": "# Harbour\n\nnonce-a1 ☃\n", "pyproject.toml": '[project]\nname = "nonce-b2"\n', "src/nonce-c3.py": "x = 1\n"}
+    files = {
+        "README.md": "# Harbour\n\nnonce-a1 ☃\n",
+        "pyproject.toml": '[project]\nname = "nonce-b2"\n',
+        "src/nonce-c3.py": "x = 1\n",
+    }
     for name, content in files.items():
         (made.checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (made.checkout / name).write_text(content)
