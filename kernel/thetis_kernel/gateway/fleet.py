@@ -59,7 +59,8 @@ class Fleet:
 
     async def worker(self, session: str, asks: AskHandlers, tells: TellHandlers) -> Child:
         """A conversation's worker. Raises ChildError, `child-parked` after too many deaths."""
-        plan = Plan(role="worker", settings=self._settings, fds=self._runtimes.fds("agent", "tool"), asks=asks, tells=tells)
+        fds = await self._runtimes.fds("agent", "tool")
+        plan = Plan(role="worker", settings=self._settings, fds=fds, asks=asks, tells=tells)
         return await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
 
     async def stop(self, name: str) -> None:
@@ -71,7 +72,8 @@ class Fleet:
         return worker_name(session) in self.supervisor.parked()
 
     async def _helper(self, role: str, *worlds: str, tells: Any = None) -> Child:
-        plan = Plan(role=role, settings=self._settings, fds=self._runtimes.fds(*worlds), tells=tells or {})
+        fds = await self._runtimes.fds(*worlds)
+        plan = Plan(role=role, settings=self._settings, fds=fds, tells=tells or {})
         return await self.supervisor.ensure(role, plan, idle=HELPER_IDLE_S)
 
 

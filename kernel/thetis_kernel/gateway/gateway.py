@@ -33,10 +33,11 @@ from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.pair import join
 from thetis_kernel.ipc.unix import UnixServer
 from thetis_kernel.paths import RootPaths, shipped_artifacts
-from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, StateChanged, Status
+from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, Progress, StateChanged, Status
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.store.store import Store
 from thetis_kernel.walls.probe import probe
+from thetis_kernel.wasm.runtimes import Progress as BuildProgress
 
 
 class Gateway:
@@ -48,7 +49,7 @@ class Gateway:
         self.notices = list(loaded.warnings)
         self.broadcast = Broadcast()
         self.log = Log(store, self.broadcast)
-        self.runtimes = Runtimes()
+        self.runtimes = Runtimes(self._building)
         self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast)
@@ -152,6 +153,10 @@ class Gateway:
             self.broadcast.publish(StateChanged(conversation=line))
 
         self._keep(asyncio.create_task(tell()))
+
+    def _building(self, progress: BuildProgress) -> None:
+        what = f"Building the guest runtimes, once for this machine ({progress.world or progress.step})"
+        self.broadcast.publish(Progress(what=what, done=progress.done, total=progress.total))
 
     def _incident(self, code: str, message: str, data: dict[str, Any]) -> None:
         """Something about a child: told to everybody; a worker's death in a turn also stands in that log."""
