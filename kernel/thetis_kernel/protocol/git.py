@@ -291,7 +291,7 @@ class RemoveWorktree(Ask[Removed], frozen=True, tag="git.remove-worktree"):
 
 
 class SweepWorktrees(Ask[list[Notice]], frozen=True, tag="git.sweep"):
-    """At start: finish removals, drop half-made worktrees and records of lost ones, free leases of dead processes."""
+    """At start: finish removals, throw away half-made worktrees, free leases of dead processes, name lost worktrees."""
 
     root: str
 
