@@ -41,6 +41,10 @@ class Fleet:
         """End what a gateway that died left behind. Under the root's lock, before anything is started."""
         reap_leftovers(self._record)
 
+    async def built(self, *worlds: str) -> None:
+        """Have these runtimes, building what is missing. Raises RuntimeBuildError."""
+        await self._runtimes.fds(*worlds)
+
     async def model(self) -> Child:
         """The model host."""
         return await self._helper("model", tells=self.model_tells)

@@ -67,6 +67,7 @@ class Guests:
         return found
 
     async def _load(self, aspect: str) -> GuestBundle:
+        await self._fleet.built("compiler", aspect.partition("/")[0])  # their digests are part of the artifact's key
         source, known = await asyncio.to_thread(self._read, shipped_guests()[aspect], aspect)
         verdict = known or await self._forge.verdict(source)
         if not verdict.ok:
