@@ -16,16 +16,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
-from thetis_kernel.protocol.wire import Tell
 
-from thetis_tui.bridge import Bridge
 from thetis_tui.commands import BY_ID
-from thetis_tui.commands.slash import parse
+from thetis_tui.door import Connect, Door
 from thetis_tui.fatal import Fatal
 from thetis_tui.messages import Told
-from thetis_tui.outbox import Outbox, Place, Words
 from thetis_tui.sanitise import visible
 from thetis_tui.screens.main import Desk
+from thetis_tui.speech import Speech
 from thetis_tui.state import NEW, State
 from thetis_tui.themes import THEMES
 from thetis_tui.views import title_of
@@ -38,10 +36,8 @@ from thetis_tui.widgets.welcome import Choice
 
 if TYPE_CHECKING:
     from thetis_kernel.client import GatewayClient
-    from thetis_kernel.protocol.blocks import RenderedEvent
 
 T = TypeVar("T")
-Connect = Callable[[], Awaitable["GatewayClient"]]
 _HEARTBEAT = 20.0
 """Seconds between two looks at the list: heals what was missed and notices a gateway that went away in silence."""
 _TWICE = 2.0
@@ -50,19 +46,6 @@ _SOON = 0.05
 _LEVELS = {"info": "information", "warn": "warning", "error": "error"}
 _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
-
-
-class _Log:
-    """Reads logs through whatever gateway there is now."""
-
-    def __init__(self, app: ThetisApp) -> None:
-        self._app = app
-
-    async def read(self, session: str, after: int = 0, limit: int = 500) -> c.EventPage:
-        return await self._app.ask(self._app.client.read(session, after, limit))
-
-    async def render(self, session: str, after: int, upto: int) -> list[RenderedEvent]:
-        return await self._app.ask(self._app.client.render(session, after, upto))
 
 
 class ThetisApp(Fatal, App[int]):
@@ -85,12 +68,10 @@ class ThetisApp(Fatal, App[int]):
             self.register_theme(known)
         self.theme = theme
         self.state = State()
-        self.log_of = _Log(self)
+        self.door = Door(self, connect)
+        self.speech = Speech(self)
         self.desk = Desk(self.state)
-        self.outbox = Outbox(self._create, self._submit, self._sent, self._unsent)
-        self._connect = connect
         self._wanted = conversation
-        self._bridge: Bridge | None = None
         self._interrupted_at = float("-inf")
         self._walls_open = False
         self._stale = False
@@ -106,42 +87,22 @@ class ThetisApp(Fatal, App[int]):
 
     @property
     def client(self) -> GatewayClient:
-        """The door. Raises IpcError while there is none."""
-        if self._bridge is None:
-            raise IpcError("The gateway is not there yet.", hint="What you typed is kept.")
-        return self._bridge.client
+        """The gateway's client. Raises IpcError while there is none."""
+        return self.door.client
 
     async def ask(self, call: Awaitable[T]) -> T:
         """The answer to a client's call; a lost gateway is noticed on the way."""
-        if self._bridge is None:
-            raise IpcError("The gateway is not there yet.", hint="What you typed is kept.")
-        return await self._bridge.ask(call)
+        return await self.door.ask(call)
 
     @work(exclusive=True, group="connect")
     async def connect(self) -> None:
         """Reach the gateway; what was typed before waits in the outbox."""
-        state = self.state
-        state.link, state.trouble = "connecting", None
-        self.refresh_views()
-        try:
-            client = await self._connect()
-            if self._bridge is not None:
-                self._bridge.close()
-            self._bridge = Bridge(client, self._hear, self._gone)
-            await self._bridge.open()
-            state.status = await self.ask(client.status())
-            state.replace(await self.ask(client.conversations()))
-        except (ThetisError, OSError) as error:
-            state.link = "failed"
-            state.trouble = error if isinstance(error, ThetisError) else ThetisError(str(error), code="os")
-            self.refresh_views()
-            return
-        state.link = "ready"
-        self.outbox.ready()
-        for notice in state.status.notices:
-            self.say(notice)
-        await self._open_wanted()
-        await self.desk.catch_up()
+        if await self.door.reach():
+            self.speech.outbox.ready()
+            for notice in self.state.status.notices if self.state.status else ():
+                self.say(notice)
+            await self._open_wanted()
+            await self.desk.catch_up()
         self.refresh_views()
 
     async def _open_wanted(self) -> None:
@@ -155,19 +116,9 @@ class ThetisApp(Fatal, App[int]):
         except ThetisError as error:
             self.fail(error)
 
-    def _gone(self, error: ThetisError) -> None:
-        self.state.link, self.state.trouble = "gone", error
-        self.refresh_views()
-
     @work(exclusive=True, group="heartbeat")
     async def _heartbeat(self) -> None:
-        if self.state.link != "ready":
-            return
-        try:
-            self.state.replace(await self.ask(self.client.conversations()))
-        except ThetisError:
-            return  # a lost gateway has been said by the bridge; anything else is tried again
-        self.refresh_soon()
+        await self.door.look()
 
     @work(exclusive=True, group="status")
     async def refresh_status(self) -> None:
@@ -180,9 +131,6 @@ class ThetisApp(Fatal, App[int]):
             self.refresh_views()
 
     # --- what it tells
-
-    def _hear(self, tell: Tell) -> None:
-        self.post_message(Told(tell))
 
     @on(Told)
     def _told(self, message: Told) -> None:
@@ -232,7 +180,7 @@ class ThetisApp(Fatal, App[int]):
 
     def fail(self, error: ThetisError) -> None:
         """Say an error; one that the banner already says is not said twice."""
-        if error is not self.state.trouble:
+        if not (self.state.link in ("failed", "gone") and isinstance(error, IpcError)):
             self.say(error.message, hint=error.hint, level="error")
 
     def refresh_views(self) -> None:
@@ -276,80 +224,16 @@ class ThetisApp(Fatal, App[int]):
         """Fill a view from the log, and learn how its turn stands."""
         conversation = await self.ask(self.client.conversation(view.session))
         self.state.put(conversation)
-        await view.open(self.log_of, conversation.last_seq, at=at)
-        page = await self.log_of.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
+        await view.open(self.door, conversation.last_seq, at=at)
+        page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
         self.refresh_views()
 
-    # --- words on their way
+    # --- what widgets say
 
     @on(Prompt.Sent)
     def _entered(self, event: Prompt.Sent) -> None:
-        text = event.text.strip()
-        if not text:
-            if BY_ID["resume"].applies(self):
-                self.perform("resume")
-            return
-        asked = parse(text)
-        if asked is not None:
-            command, argument = asked
-            self.desk.prompt.put("")
-            if command.applies(self):
-                self.perform(command.id, argument)
-            else:
-                self.say(f"/{command.slash} makes no sense here now.", level="warn")
-            return
-        if text.startswith("/") and text[1:].isalpha():
-            self.say(f"There is no command {text}.", hint="/help lists them.", level="warn")
-            return
-        self._send(text)
-
-    def _send(self, text: str) -> None:
-        state, view = self.state, self.desk.view
-        include = state.with_changes and state.may_include_changes()
-        words = self.outbox.send(view.place, text, with_changes=include)
-        view.say(words.event_id, text, nudge=state.turn is not None, waiting=state.link != "ready")
-        state.history.add(text)
-        state.with_changes = False
-        self.desk.prompt.put("")
-        self.refresh_views()
-
-    async def _create(self, place: Place) -> None:
-        conversation = await self.ask(self.client.create(origin="tui", mode=self.state.new_mode))
-        self.state.put(conversation)
-        place.session = conversation.id
-        view = self.desk.view_of(place)
-        if view is not None:
-            await view.open(self.log_of, 0)
-        self.desk.created(place)
-
-    async def _submit(self, words: Words) -> c.Submitted:
-        view = self.desk.view_of(words.place)
-        if view is not None:
-            view.sending(words.event_id)
-        return await self.ask(
-            self.client.submit(
-                words.place.session, words.text, event_id=words.event_id, with_changes=words.with_changes
-            )
-        )
-
-    def _sent(self, words: Words, submitted: c.Submitted) -> None:
-        self.refresh_soon()
-
-    def _unsent(self, words: Words, error: ThetisError) -> None:
-        """The words come back into the prompt, or its draft, rather than being lost."""
-        view = self.desk.view_of(words.place)
-        if view is not None:
-            view.unsay(words.event_id)
-        if view is self.desk.view and not self.desk.prompt.text:
-            self.desk.prompt.put(words.text)
-        else:
-            before = self.state.drafts.of(words.place.session)
-            self.state.drafts.keep(words.place.session, f"{words.text}\n{before}".strip())
-        self.fail(error)
-        self.refresh_views()
-
-    # --- what widgets say
+        self.speech.say(event.text, event.completion)
 
     @on(Prompt.Pressed)
     def _pressed(self, event: Prompt.Pressed) -> None:
@@ -383,7 +267,7 @@ class ThetisApp(Fatal, App[int]):
     async def _log_page(self, event: EventLines.Wanted) -> None:
         session = self.state.current
         try:
-            page = await self.log_of.read(session, event.after, PAGE)
+            page = await self.door.read(session, event.after, PAGE)
         except ThetisError as error:
             self.fail(error)
         else:
@@ -395,7 +279,7 @@ class ThetisApp(Fatal, App[int]):
         from thetis_tui.screens.event import EventScreen
 
         try:
-            page = await self.log_of.read(self.state.current, event.seq - 1, 1)
+            page = await self.door.read(self.state.current, event.seq - 1, 1)
         except ThetisError as error:
             self.fail(error)
         else:
@@ -454,7 +338,7 @@ def run(
             try:
                 await app.run_async()
             finally:
-                app.outbox.close()
+                app.speech.outbox.close()
                 if leave is not None:
                     await leave()
 

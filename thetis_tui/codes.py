@@ -22,7 +22,7 @@ def code_lines(code: str, language: str, width: int) -> list[Line]:
     pad = Content(" ")
     out: list[Line] = []
     for line in highlighted(code, language).split(allow_blank=True):
-        for part in folded(line, max(4, width - 2), FILL):
+        for part in folded(line, max(2, width - 2), FILL):
             out.append(Line(pad + part.content, FILL, part.joins + 1 if part.joins >= 0 else -1))
     return out
 

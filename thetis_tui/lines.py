@@ -14,8 +14,11 @@ EMPTY = Content()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of cells. `fill`: a style for the row from character `inset` to its end. `joins`: it goes on the line before (a soft wrap), and so
-    many characters at its start are indentation that a copy leaves out; -1 when it is a line of its own."""
+    """One line of cells. `fill`: a style for the row from character `inset` to its end.
+
+    `joins`: it goes on the line before (a soft wrap), and so many characters at its start are indentation that a copy
+    leaves out; -1 when it is a line of its own.
+    """
 
     content: Content = EMPTY
     fill: str = ""

@@ -61,7 +61,10 @@ class Piece:
 
     def lines(self, width: int, *, open_end: bool = False) -> list[Line]:
         """The piece laid out in `width` cells."""
-        room = max(_MIN_WIDTH, width - max(self.lead.cell_length, self.hang.cell_length))
+        # Deep lists on a narrow screen give up indentation, not words.
+        most = max(2, width - _MIN_WIDTH)
+        lead, hang = self.lead[-most:], self.hang[-most:]
+        room = max(2, width - max(lead.cell_length, hang.cell_length))
         if self.kind == "code":
             plain = open_end and len(self.content) > _OPEN_HIGHLIGHT
             body = code_lines(self.content.plain, "" if plain else self.language, room)
@@ -71,14 +74,18 @@ class Piece:
             body = [Line(Content.styled("─" * min(room, 40), "$text-disabled"))]
         else:
             body = wrapped(self.content, room)
-        return prefixed(body, self.lead, self.hang)
+        return prefixed(body, lead, hang)
 
 
 class Document:
-    """A Markdown text that may grow at its end; only the last block is parsed and laid out again."""
+    """A Markdown text that may grow at its end; only the last block is parsed and laid out again.
 
-    def __init__(self, text: str = "") -> None:
+    `growing`: more is expected, so what could still turn into something else is held back.
+    """
+
+    def __init__(self, text: str = "", *, growing: bool = False) -> None:
         self.source = ""
+        self.growing = growing
         self._stable: list[Piece] = []
         self._tail: list[Piece] = []
         self._tail_text = ""
@@ -109,8 +116,10 @@ class Document:
             self._laid += _spaced(piece, piece.lines(width), first=not self._laid)
         self._laid_for = (width, len(self._stable))
         out = list(self._laid)
-        for piece in self._tail:
-            out += _spaced(piece, piece.lines(width, open_end=True), first=not out)
+        # The first line of a table is a paragraph until its second one has come: it waits rather than jumps.
+        waits = self.growing and self._tail_text.lstrip().startswith("|") and bool(self._tail)
+        for piece in self._tail[:-1] if waits and self._tail[-1].kind == "text" else self._tail:
+            out += _spaced(piece, piece.lines(width, open_end=self.growing), first=not out)
         return out
 
 

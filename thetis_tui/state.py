@@ -86,7 +86,7 @@ class State:
             case StateChanged(conversation=conversation):
                 self.put(conversation)
             case EventStored(event=event):
-                self._event(event)
+                self._event(event, self.now())
             case Delta():
                 self._delta(tell)
             case Progress():
@@ -116,22 +116,22 @@ class State:
             self.put(conversation)
         self.turns = {key: turn for key, turn in self.turns.items() if key in self.conversations}
 
-    def _event(self, event: e.Event) -> None:
+    def _event(self, event: e.Event, began: float) -> None:
         body = event.body if event.kind in _FOLDED else None
         turn = self.turns.get(event.session)
         match body:
             case e.TurnStarted():
-                passed = max(0, self.wall_ms() - event.ts_ms) / 1000
-                self.turns[event.session] = Turn(self.now() - passed)
+                self.turns[event.session] = Turn(began)
             case e.TurnFinished():
                 self.turns.pop(event.session, None)
             case e.Assistant(usage=usage) if turn is not None:
                 turn.tokens_in = usage.input + usage.cache_read + usage.cache_write
                 turn.tokens_out += usage.output
                 turn.doing = "working"
-            case e.ToolInvocation(name=name) if turn is not None:
+            case e.ToolInvocation(name=name, args=args) if turn is not None:
                 turn.calls += 1
-                turn.doing = f"running {one_line(name)[:40]}"
+                first = next((value for value in args.values() if isinstance(value, str)), "")
+                turn.doing = one_line(f"{name[:40]} {first[:60]}")
             case e.ToolResult() if turn is not None:
                 turn.doing = "working"
             case _:
@@ -157,7 +157,7 @@ class State:
         """The last events of an opened conversation: how its running turn stands, and what was said before."""
         for event in tail:
             if event.session in self.turns and event.kind in _FOLDED:
-                self._event(event)
+                self._event(event, self.now() - max(0, self.wall_ms() - event.ts_ms) / 1000)
         bodies = [event.body for event in tail if event.kind == "user"]
         said = [body.text for body in bodies if isinstance(body, e.User)]
         self.history.seed(said)

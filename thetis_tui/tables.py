@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from thetis_tui.lines import Line
+from thetis_tui.lines import Line, wrapped
 
 _BETWEEN = "  "
 _LEAST = 4
@@ -21,6 +21,8 @@ def table_lines(rows: Sequence[Sequence[Content]], aligns: Sequence[str], width:
         return []
     columns = len(rows[0])
     widths = fitted([max(row[c].cell_length for row in rows if c < len(row)) for c in range(columns)], width)
+    if sum(widths) + len(_BETWEEN) * (columns - 1) > width:
+        return _stacked(rows, width)
     out: list[Line] = []
     for index, row in enumerate(rows):
         cells = [
@@ -40,6 +42,17 @@ def table_lines(rows: Sequence[Sequence[Content]], aligns: Sequence[str], width:
         if index == 0:
             out.append(Line(Content.styled(_BETWEEN.join("─" * w for w in widths), "$text-disabled")))
     return out
+
+
+def _stacked(rows: Sequence[Sequence[Content]], width: int) -> list[Line]:
+    """Rows one below the other, each cell under its heading: for screens no table fits on."""
+    out: list[Line] = []
+    for row in rows[1:]:
+        out += [Line()] if out else []
+        for head, cell in zip(rows[0], row, strict=False):
+            out += wrapped(head.stylize_before("bold", 0, len(head)), width)
+            out += wrapped(cell, width)
+    return out or wrapped(Content(" ").join(rows[0]), width)
 
 
 def fitted(wanted: list[int], width: int) -> list[int]:

@@ -21,6 +21,7 @@ from thetis_kernel.protocol.client import Delta, EventStored
 from thetis_tui.commands import ALL, BY_ID
 from thetis_tui.commands.slash import completions
 from thetis_tui.outbox import Place
+from thetis_tui.sanitise import one_line
 from thetis_tui.state import State
 from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
 from thetis_tui.widgets.below import Below
@@ -133,6 +134,7 @@ class Desk(Screen[None]):
         self.composer.offer.show(files, state.with_changes)
         title, place = where_of(state)
         self.heading.title, self.heading.place = title, place
+        self.sidebar.root = one_line(state.status.root.rstrip("/").rsplit("/", 1)[-1]) if state.status else ""
         self.sidebar.entries = entries_of(state)
         self.sidebar.current = state.current
         progress = next(iter(state.progress.values()), None)
@@ -265,13 +267,19 @@ class Desk(Screen[None]):
             self.prompt.focus()
             self.prompt.insert(event.character)
 
+    def give_back(self, text: str) -> bool:
+        """Put words back into the prompt unless something else stands there by now."""
+        if self.prompt.text:
+            return False
+        self.prompt.put(text)
+        return True
+
     @on(Prompt.Changed)
     def _typed(self) -> None:
         if self.prompt.text and self.state.history.walking and self.prompt.has_focus and not self._walked_to():
             self.state.history.edited()
-        items = completions(self.prompt.text, self.thetis)
-        self.composer.completions.show(items)
-        self.prompt.completing = bool(items)
+        self.composer.completions.show(completions(self.prompt.text, self.thetis))
+        self.prompt.completion = self.composer.completions.chosen
 
     def _walked_to(self) -> bool:
         return self.prompt.text == self.state.history.shown
@@ -290,6 +298,7 @@ class Desk(Screen[None]):
             self.prompt.put(chosen + " ")
         else:
             self.composer.completions.move(1 if event.how == "next" else -1)
+            self.prompt.completion = self.composer.completions.chosen
 
     @on(Prompt.Scrolled)
     async def _scroll(self, event: Prompt.Scrolled) -> None:

@@ -191,7 +191,7 @@ class ConversationView(Vertical):
                 return
         if not (reply.thinking if kind == "thinking" else reply.text).strip():
             return  # a blank start is not worth a row
-        fresh: Row = ThinkingRow(reply.thinking, live=True) if kind == "thinking" else ProseRow(reply.text)
+        fresh: Row = ThinkingRow(reply.thinking, live=True) if kind == "thinking" else ProseRow(reply.text, growing=True)
         if self.transcript.unfolded and isinstance(fresh, ThinkingRow):
             fresh.fold(True)
         rows.append(fresh)

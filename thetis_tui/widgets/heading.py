@@ -75,4 +75,4 @@ class Banner(Static):
         """Say it; "" hides."""
         self.set_class(bool(message), "-shown")
         parts = [Content.styled(message, "bold")] + ([Content(hint)] if hint else [])
-        self.update(Content(" ").join(parts))
+        self.update(Content("\n").join(parts))

@@ -29,11 +29,15 @@ class Prompt(TextArea):
     ]
 
     class Sent(Message):
-        """Enter was pressed on `text` (which may be empty). The prompt is not cleared by itself."""
+        """Enter was pressed on `text` (which may be empty), with `completion` marked if there was one.
 
-        def __init__(self, text: str) -> None:
+        The prompt is empty already: what is typed next stays.
+        """
+
+        def __init__(self, text: str, completion: str) -> None:
             super().__init__()
             self.text = text
+            self.completion = completion
 
     class Walked(Message):
         """The person wants the text sent before (`step` -1) or after (+1)."""
@@ -69,7 +73,8 @@ class Prompt(TextArea):
             compact=True, id="prompt",
         )
         self.cursor_blink = False
-        self.completing = False
+        self.completion = ""
+        """The completion Tab or Enter would take; "" when none is offered."""
         self.example = ""
         """The example that stands in the prompt untouched, if one does."""
 
@@ -79,23 +84,35 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._take(event):
+        if self._take(event) or await self._edit(event.key):
             event.stop()
             event.prevent_default()
+
+    async def _edit(self, key: str) -> bool:
+        """Run the text area's own binding of `key` now.
+
+        Left to bubble, a binding runs only after the keys behind it have been inserted: Backspace and a letter that
+        arrive together would change places.
+        """
+        for binding in self._bindings.key_to_bindings.get(key, ()):
+            if await self.app.run_action(binding.action, self):
+                return True
+        return False
 
     def _take(self, event: events.Key) -> bool:
         """Whether the key means something of its own here."""
         key = event.key
         blank = not self.text
         if key == "enter":
-            self.post_message(self.Sent(self.text))
+            self.post_message(self.Sent(self.text, self.completion))
+            self.put("")
         elif key in NEWLINE_KEYS:
             self.action_newline()
-        elif key == "tab" and self.completing:
+        elif key == "tab" and self.completion:
             self.post_message(self.Completed("take"))
         elif key == "tab" and (blank or self.text == self.example):
             self.post_message(self.Pressed("example"))
-        elif key in ("up", "down") and self.completing:
+        elif key in ("up", "down") and self.completion:
             self.post_message(self.Completed("previous" if key == "up" else "next"))
         elif key == "up" and self.cursor_at_first_line and self.selection.is_empty:
             self.post_message(self.Walked(-1))

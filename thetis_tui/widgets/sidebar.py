@@ -65,20 +65,25 @@ class Sidebar(Vertical):
             super().__init__()
             self.session = session
 
+    root: reactive[str] = reactive("")
     entries: reactive[tuple[Entry, ...]] = reactive((), init=False)
     current: reactive[str] = reactive("", init=False)
 
     def __init__(self) -> None:
         super().__init__()
         self.list = ConversationList()
+        self.heading = Static(Content(""), classes="heading", markup=False)
         self._ids: list[str] = []
 
     def compose(self) -> ComposeResult:
-        yield Static(Content.styled("Thetis", "bold $text-accent"), classes="heading", markup=False)
+        yield self.heading
         yield self.list
 
     def on_mount(self) -> None:
         self._fill()
+
+    def watch_root(self, root: str) -> None:
+        self.heading.update(Content.assemble(("Thetis", "bold $text-accent"), f"  {cut(root, 22)}"))
 
     def watch_entries(self) -> None:
         self._fill()

@@ -66,12 +66,12 @@ class FoldRow(Row, can_focus=True):
             return body, 0
         return body[: self.PREVIEW], len(body) - self.PREVIEW
 
-    def margin(self) -> Content:
-        """What stands before each line of the body."""
+    def margin(self, width: int) -> Content:
+        """What stands before each line of the body, of a row of `width` cells."""
         return Content()
 
     def build(self, width: int) -> list[Line]:
-        margin = self.margin()
+        margin = self.margin(width)
         head = self.head(width)
         body = self.body(max(4, width - margin.cell_length))
         shown, hidden = self.preview(body)

@@ -67,10 +67,9 @@ class ProseRow(Row):
     ProseRow { padding: 0 1 0 2; }
     """
 
-    def __init__(self, text: str = "", seq: int = 0, *, partial: bool = False) -> None:
+    def __init__(self, text: str = "", seq: int = 0, *, growing: bool = False) -> None:
         super().__init__(seq)
-        self.document = Document(visible(text))
-        self.partial = partial
+        self.document = Document(visible(text), growing=growing)
 
     @property
     def source(self) -> str:
@@ -86,9 +85,10 @@ class ProseRow(Row):
     def settle(self, text: str) -> None:
         """The durable text: goes on from what was streamed when it fits, replaces it when it does not."""
         safe = visible(text)
+        self.document.growing = False
         if safe == self.source:
-            return
-        if self.source and safe.startswith(self.source):
+            self.rebuild()
+        elif self.source and safe.startswith(self.source):
             self.append(safe[len(self.source) :])
         else:
             self.document = Document(safe)
@@ -136,7 +136,7 @@ class ThinkingRow(FoldRow):
             return [Line(), Line()]  # something to unfold, not worth wrapping before it is asked for
         return wrapped(Content.styled(self.text.strip().expandtabs(4), "$text-muted"), width)
 
-    def margin(self) -> Content:
+    def margin(self, width: int) -> Content:
         return Content.styled("│ ", "$text-disabled")
 
 
@@ -177,7 +177,7 @@ class NoteRow(FoldRow):
             out.append(Line(line.truncate(width, ellipsis=True)))
         return out
 
-    def margin(self) -> Content:
+    def margin(self, width: int) -> Content:
         return Content("  ") if self.block.title else Content()
 
 

@@ -26,7 +26,10 @@ _LIVE_LINES = 6
 
 
 class ToolRow(FoldRow):
-    """One call. `state`: running, ok, warn, bad, muted (did not run). It stands alone when only its result is within the window."""
+    """One call. `state`: running, ok, warn, bad, muted (did not run).
+
+    It stands without its call when only the result is within the window.
+    """
 
     FAMILY = "tool"
     CLOSE = True
@@ -157,7 +160,7 @@ class ToolRow(FoldRow):
     def _blocks(self) -> list[Block]:
         return [*([self.call] if self.call else []), *self.results]
 
-    def margin(self) -> Content:
-        return Content.styled("  │ " if self.size.width > 30 else " ", "$text-disabled")
+    def margin(self, width: int) -> Content:
+        return Content.styled("  │ " if width > 30 else " ", "$text-disabled")
 
 
