@@ -54,9 +54,13 @@ class ThetisError(Exception):
 
 
 class UsageError(ThetisError):
-    """The request cannot be carried out as asked; the person can change it. Exit status 2."""
+    """The request cannot be carried out as asked; the person can change it. Exit status 2, also from another process:
+    `data["usage"]` crosses with it."""
 
     code = "usage"
+
+    def __init__(self, message: str, *, hint: str = "", code: str | None = None, **data: Any) -> None:
+        super().__init__(message, hint=hint, code=code, **{"usage": True, **data})
 
 
 class ConfigError(UsageError):
