@@ -30,7 +30,8 @@ def session_started(body: dict[str, Any]) -> list[Block]:
     begun = {"fork": f"Forked from {parent[:8]}", "child": f"Sub-agent of {parent[:8]}"}.get(relation, "Conversation")
     branch, trunk = text(body, "branch"), text(body, "trunk")
     title = begun + (f" on {branch}" if branch else "") + (f", from {trunk}" if trunk else "")
-    return [_state(title, [("model", text(body, "model")), ("mode", text(body, "mode"))])]
+    mode = f"{text(body, 'mode')} mode" if text(body, "mode") else ""
+    return [_state(" · ".join(filter(None, [title, text(body, "model"), mode])))]
 
 
 def turn_started(body: dict[str, Any]) -> list[Block]:
@@ -59,7 +60,7 @@ def turn_finished(body: dict[str, Any]) -> list[Block]:
         fields.append(("call" if calls == 1 else "calls", str(calls)))
     if read or written:
         about = "~" if flag(usage, "estimated") else ""
-        fields.append(("tokens", f"{about}{_tokens(read)} in, {_tokens(written)} out"))
+        fields.append(("", f"{about}{_tokens(read)} tokens in, {_tokens(written)} out"))
     if took:
         fields.append(("time", duration(took)))
     return [{"kind": "turn", "title": words, "body": text(body, "detail"), "tone": tone, "fields": fields}]
@@ -78,7 +79,10 @@ def branch_op(body: dict[str, Any]) -> list[Block]:
              "reset": "Went back"}  # fmt: skip
     words = known.get(op, f"Branch: {op}") if ok else f"Branch: {op} failed"
     title = f"{words} at {after}" if op == "materialised" and after else f"{words} {after}".rstrip()
-    return [{"kind": "state", "title": title, "body": text(body, "detail"), "tone": "muted" if ok else "bad"}]
+    detail = text(body, "detail")
+    if ok and detail and "\n" not in detail:
+        title, detail = f"{title}: {detail}", ""
+    return [{"kind": "state", "title": title, "body": detail, "tone": "muted" if ok else "bad"}]
 
 
 def setting_changed(body: dict[str, Any]) -> list[Block]:

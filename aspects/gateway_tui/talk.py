@@ -11,11 +11,8 @@ from calls import Block, shown
 from results import size
 from thetis_guest.lenient import flag, number, objects, strings, text
 
-_CUT = {
-    "max-tokens": ("The reply reached its length limit.", "warn"),
-    "refusal": ("The model declined to answer.", "warn"),
-    "cancelled": ("", "muted"),  # the turn's end says so
-}
+_CUT = {"max-tokens": "The reply reached its length limit.", "refusal": "The model declined to answer."}
+"""Ends of a reply that nothing else tells; of all others the end of the turn says what happened."""
 
 
 def user(body: dict[str, Any]) -> list[Block]:
@@ -50,14 +47,8 @@ def assistant(body: dict[str, Any]) -> list[Block]:
         elif kind not in ("text", "thinking", "redacted_thinking", "tool_use"):
             blocks.append({"kind": "note", "title": kind or "unknown part", "body": shown(part, 4000), "tone": "muted",
                            "folded": True})  # fmt: skip
-    end = text(body, "end", "stop")
-    if end in _CUT:
-        words, tone = _CUT[end]
-    elif flag(body, "partial") or end not in ("stop", "tool-use"):
-        words, tone = f"The reply broke off: {text(body, 'detail') or end}", "warn"
-    else:
-        return blocks
-    return [*blocks, {"kind": "note", "body": words, "tone": tone}] if words else blocks
+    cut = _CUT.get(text(body, "end", "stop"))
+    return [*blocks, {"kind": "note", "body": cut, "tone": "warn"}] if cut else blocks
 
 
 def note(body: dict[str, Any]) -> list[Block]:
