@@ -82,8 +82,10 @@ def _settle(connection: apsw.Connection, pragmas: dict[str, int | str]) -> None:
                 hint="The file may be on a file system that SQLite's write-ahead log does not support.",
                 code="store-setting",
             )
-    if connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1) != 1:
-        raise StoreError("SQLite's defensive mode cannot be switched on", code="store-setting")
+    # Closing must not merge and delete the write-ahead log by itself: as long as the main file says LIVE, it is needed.
+    for option in (apsw.SQLITE_DBCONFIG_DEFENSIVE, apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE):
+        if connection.config(option, 1) != 1:
+            raise StoreError(f"SQLite's option {option} cannot be switched on", code="store-setting")
 
 
 def failure(error: apsw.Error | OSError, doing: str, connection: apsw.Connection | None = None) -> StoreError:

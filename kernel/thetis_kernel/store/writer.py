@@ -131,12 +131,7 @@ class Writer:
     def _commit(self, group: list[Request]) -> None:
         """One transaction and one sync for the whole group, then the answers."""
         try:
-            outcomes = self._transaction(lambda: self._append_all(group))
-        except StoreFull as error:
-            if self._space.release():
-                self._commit(group)
-            else:
-                _fail(group, error)
+            outcomes = self._attempt(lambda: self._append_all(group))
         except StoreError as error:
             if error.code == "store-constraint" and len(group) > 1:
                 for request in group:  # one of them is impossible; the others are not to suffer for it
@@ -144,12 +139,16 @@ class Writer:
             else:
                 _fail(group, error)
         else:
-            self._space.wrote()
             for request, outcome in zip(group, outcomes, strict=True):
                 if isinstance(outcome, ThetisError):
                     request.future.set_exception(outcome)
                 else:
                     request.future.set_result(outcome[0] if request.single else outcome)
+
+    def _make_room(self) -> bool:
+        """The device is full: free the reserve, and let the write-ahead log start over inside the file it has."""
+        freed = self._space.release()
+        return self._copy_back() or freed
 
     def _append_all(self, group: list[Request]) -> list[list[Event] | ThetisError]:
         outcomes: list[list[Event] | ThetisError] = []
@@ -162,11 +161,22 @@ class Writer:
 
     def _perform(self, call: Call) -> None:
         try:
-            result = self._transaction(call.work)
+            result = self._attempt(call.work)
         except ThetisError as error:
             call.future.set_exception(error)
         else:
             call.future.set_result(result)
+
+    def _attempt(self, work: Callable[[], T]) -> T:
+        """`work` in a transaction; on a full device once more if some room can be made."""
+        try:
+            result = self._transaction(work)
+        except StoreFull:
+            if not self._make_room():
+                raise
+            result = self._transaction(work)
+        self._space.wrote()
+        return result
 
     def _transaction(self, work: Callable[[], T]) -> T:
         """Run `work` between BEGIN and a synced COMMIT. Raises its ThetisError, or a StoreError for anything else."""
@@ -244,10 +254,16 @@ class Writer:
             return
         # A reader can keep the log from starting over; then it is tried again after as many pages more.
         self._checkpoint_at = self._wal_pages + CHECKPOINT_PAGES
+        self._copy_back()
+
+    def _copy_back(self) -> bool:
+        """Copy the write-ahead log into the main file; whether all of it is there now."""
         try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            pages, copied = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:
             _log.warning("a checkpoint could not finish: %s", type(error).__name__)
+            return False
+        return pages == copied
 
 
 def _fail(group: list[Request], error: StoreError) -> None:
