@@ -81,7 +81,7 @@ async def test_a_worker_that_dies_is_replaced_and_the_turn_resumed_twice_at_most
         session = await g.start("rehearse: slow 60000 ms")
         for attempt in range(3):
             await g.until_event(TurnStarted, attempt + 1)
-            await g.until(lambda _: g.gateway.fleet.supervisor.get(f"worker:{session}") is not None)
+            await g.eventually(lambda: g.gateway.fleet.supervisor.get(f"worker:{session}") is not None)
             os.kill(g.worker_pid(session), signal.SIGKILL)
         await g.until_event(TurnFinished, 3)
         await g.client.wait_idle(session)
@@ -96,8 +96,7 @@ async def test_a_dead_model_host_ends_the_turn_with_words(tmp_path: Path) -> Non
     async with gateway(tmp_path) as g:
         session = await g.start("rehearse: slow 60000 ms")
         await g.until_event(TurnStarted)
-        await g.until(lambda _: g.gateway.fleet.supervisor.get("model") is not None)
-        await g.until(lambda _: bool(g.gateway.models._streams))
+        await g.eventually(lambda: bool(g.gateway.models._streams))
         os.kill(g.gateway.fleet.supervisor.get("model").pid, signal.SIGKILL)  # type: ignore[union-attr]
         await g.client.wait_idle(session)
         [end] = [b for b in await g.log(session) if isinstance(b, TurnFinished)]

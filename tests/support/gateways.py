@@ -43,6 +43,12 @@ class Opened:
                 self._rang.clear()
                 await self._rang.wait()
 
+    async def eventually(self, found: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for something nobody tells of."""
+        async with asyncio.timeout(seconds):
+            while not found():
+                await asyncio.sleep(0.01)
+
     async def until_event(self, kind: type[Body], count: int = 1, seconds: float = 30) -> None:
         """Wait until `count` events of a kind were stored."""
         await self.until(lambda heard: len(bodies(heard, kind)) >= count, seconds)

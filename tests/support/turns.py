@@ -23,13 +23,13 @@ class RecordingJournal:
             self.bodies.append(body)
             return len(self.bodies)
 
-    def state(self, scope: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for seq, body in enumerate(self.bodies, 1):
+    def state(self, scope: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for body in self.bodies:
             if isinstance(body, StateChanged) and body.scope == scope:
                 found.pop(body.key, None)
                 if body.value:
-                    found[body.key] = {"value": body.value, "ts_ms": seq, "seq": seq}
+                    found[body.key] = body.value
         return found
 
 

@@ -82,7 +82,7 @@ class Conversations:
         worktree = self._worktrees / f"conv-{row.short_id}"
         return Conversation(
             id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row),
-            branch=branch_name(row.id) if row.last_seq > 1 else "",
+            branch=branch_name(row.id) if row.preview else "",
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
             last_seq=row.last_seq, preview=row.preview, archived=row.archived)
 

@@ -7,6 +7,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -102,12 +103,19 @@ def logs(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [{"seq": n, "kind": each["kind"], "ts_ms": n, "body": each} for n, each in enumerate(bodies, 1)]
 
 
-ANY_LOG = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+ANY_LOG = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @given(log=logs())
 @ANY_LOG
 def test_every_log_is_a_valid_request(agent: SimpleNamespace, log: list[dict[str, Any]]) -> None:
+    check(agent.project.project(log, "m1"))
+
+
+@pytest.mark.slow
+@given(log=logs())
+@settings(ANY_LOG, max_examples=10_000)
+def test_very_many_logs_are_valid_requests(agent: SimpleNamespace, log: list[dict[str, Any]]) -> None:
     check(agent.project.project(log, "m1"))
 
 
