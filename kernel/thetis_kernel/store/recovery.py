@@ -62,6 +62,7 @@ class _Cut:
         self.asked: list[tuple[str, str]] = []
         self.turns: dict[str, folds.TurnStats] = {}
         self.turn = ""
+        self.stopped: set[str] = set()
 
     def take(self, event: Event) -> None:
         try:
@@ -86,6 +87,8 @@ class _Cut:
                 self.turns[body.turn] = folds.TurnStats(body.turn)
             case TurnFinished():
                 self.turns.pop(body.turn, None)
+            case SystemNote(about="stop"):
+                self.stopped.add(self.turn)
             case _:
                 pass
 
@@ -105,9 +108,15 @@ class _Cut:
 
     def bodies(self) -> list[Body]:
         owed = self.results_owed()
+        # A stop outlives a crash: what a person stopped does not come back as a turn to resume.
         finishes: list[Body] = [
             TurnFinished(
-                turn, "restarted", DETAIL, iterations=stats.iterations, tool_calls=stats.tool_calls, usage=stats.usage
+                turn,
+                "cancelled" if turn in self.stopped else "restarted",
+                DETAIL,
+                iterations=stats.iterations,
+                tool_calls=stats.tool_calls,
+                usage=stats.usage,
             )
             for turn, stats in self.turns.items()
         ]
