@@ -42,8 +42,8 @@ class Copy:
 
     def test(self, selections: list[str], seconds: float) -> tuple[int | None, str]:
         """Run pytest in the copy: its exit status (None: still running after `seconds`, and ended) and its output."""
-        command = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutations.quick", "-o", f"timeout={seconds * 0.8:.0f}",
-                   f"--basetemp={self._scratch}", *selections]
+        command = [str(self.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "tests.mutations.quick",
+                   "-o", f"timeout={seconds * 0.8:.0f}", f"--basetemp={self._scratch}", *selections]
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "PYTEST"))}
         with subprocess.Popen(command, cwd=self.tree, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True) as child:
