@@ -9,8 +9,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
-from tests.support.gateways import bodies, gateway
 from thetis_kernel.errors import RemoteError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol.events import (
@@ -24,6 +22,9 @@ from thetis_kernel.protocol.events import (
     TurnStarted,
     User,
 )
+
+from tests.support.gateways import bodies, gateway
+from tests.support.thetis import fingerprint
 
 pytestmark = pytest.mark.runtimes
 
@@ -192,3 +193,33 @@ async def test_search_finds_what_was_said(tmp_path: Path) -> None:
         hits = await g.client.search("zanzibar")
         assert hits and {h.session for h in hits} == {session}
         assert await g.client.search('") OR 1=1 --') == []
+
+
+async def test_twenty_turns_leave_the_root_as_it_was(tmp_path: Path) -> None:
+    async with gateway(tmp_path, {"a.txt": "0\n", "run.sh": "#!/bin/sh\n"}) as g:
+        (g.world.repository / "untracked.txt").write_text("mine\n")
+        (g.world.repository / "a.txt").write_text("dirty\n")
+        before = fingerprint(g.world.repository)
+        session = await g.start("create n0.txt with 0")
+        await g.client.wait_idle(session)
+        for n in range(1, 20):
+            await g.client.submit(session, [f"create n{n}.txt with {n}", f"run echo {n} >> log.txt", "list"][n % 3])
+            await g.client.wait_idle(session)
+        assert fingerprint(g.world.repository) == before
+        branch = (await g.client.conversation(session)).branch
+        subjects = g.world.git("log", "--format=%s", f"main..{branch}").splitlines()
+        assert len(subjects) == 14  # a turn that changed nothing makes no commit
+        ends = [b for b in await g.log(session) if isinstance(b, TurnFinished)]
+        assert len(ends) == 20 and {e.stopped_by for e in ends} == {"stop"}
+
+
+async def test_every_guest_call_opens_a_store(tmp_path: Path) -> None:
+    """Counted in the worker: a turn's agent call and each tool guest's call open one each."""
+    async with gateway(tmp_path, {"m.py": "def f():\n    return 1\n"}) as g:
+        session = await g.start("outline m.py")
+        await g.client.wait_idle(session)
+        log = await g.log(session)
+        calls = sum(isinstance(b, ToolInvocation) and b.op.startswith("tool:") for b in log)
+        assert calls >= 1
+        end = next(b for b in log if isinstance(b, TurnFinished))
+        assert end.guest_calls == 1 + calls

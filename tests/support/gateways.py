@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.thetis import World
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import load
 from thetis_kernel.gateway.fleet import worker_name
@@ -19,6 +18,8 @@ from thetis_kernel.paths import root_paths
 from thetis_kernel.protocol.client import Delta, EventStored
 from thetis_kernel.protocol.events import Body
 from thetis_kernel.protocol.wire import Tell
+
+from tests.support.thetis import World
 
 
 class Opened:

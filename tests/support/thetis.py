@@ -32,8 +32,10 @@ class World:
 
     def git(self, *arguments: str, at: Path | None = None) -> str:
         """The git program in the repository; its output."""
-        command = ["git", "-c", "user.name=Person", "-c", "user.email=person@localhost", "-c", "init.defaultBranch=main", *arguments]
-        return subprocess.run(command, cwd=at or self.repository, env=self.environ, check=True, capture_output=True, text=True).stdout
+        settings = ["-c", "user.name=Person", "-c", "user.email=person@localhost", "-c", "init.defaultBranch=main"]
+        done = subprocess.run(["git", *settings, *arguments], cwd=at or self.repository, env=self.environ, check=True,
+                              capture_output=True, text=True)
+        return done.stdout
 
     def make_repository(self, files: dict[str, str | bytes]) -> Path:
         """A repository with one commit of these files."""

@@ -255,7 +255,7 @@ class Turns:
         crash.point("gateway.turn-end")
         await self._log.append(turn.session, TurnFinished(
             turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
-            iterations=outcome.iterations, tool_calls=state.stats.tool_calls, usage=state.stats.usage,
+            iterations=outcome.iterations, tool_calls=state.stats.tool_calls, guest_calls=outcome.stores, usage=state.stats.usage,
             duration_ms=int((time.monotonic() - turn.started) * 1000)))
 
     async def _settle_invocations(self, turn: Turn) -> None:

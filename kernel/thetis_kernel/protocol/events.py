@@ -158,6 +158,7 @@ class TurnFinished(Body, frozen=True, tag="turn-finished"):
     """A turn ended; exactly one for each turn.
 
     `stopped_by`: stop, asked, limit, cancelled, repeated-failure, model-error, error, restarted. `detail` is a sentence.
+    `guest_calls` counts the stores opened: one for each call of the agent or a tool guest.
     """
 
     turn: str
@@ -165,6 +166,7 @@ class TurnFinished(Body, frozen=True, tag="turn-finished"):
     detail: str = ""
     iterations: int = 0
     tool_calls: int = 0
+    guest_calls: int = 0
     usage: Usage = Usage()
     duration_ms: int = 0
 
@@ -199,7 +201,10 @@ class SettingChanged(Body, frozen=True, tag="setting-changed"):
 
 
 class StateChanged(Body, frozen=True, tag="state-changed"):
-    """A named piece of the conversation's state: `scope` plan, todos, notes, groups, kv:<guest>; `value` is JSON text, "" removes."""
+    """A named piece of the conversation's state; `value` is JSON text, "" removes.
+
+    `scope`: plan, todos, notes, groups, kv:<guest>.
+    """
 
     scope: str
     key: str

@@ -37,7 +37,8 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class TurnOutcome(msgspec.Struct, frozen=True):
-    """How the agent's `handle-turn` ended. `failure` is the kind of GuestError, or "" when it returned."""
+    """How the agent's `handle-turn` ended. `failure` is the kind of GuestError, or "" when it returned.
+    `stores`: how many were opened for guest calls during the turn."""
 
     stopped_by: str
     detail: str = ""
@@ -45,6 +46,7 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     failure: str = ""
     traceback: str = ""
     stuck: bool = False
+    stores: int = 0
 
 
 class RunTurn(Ask[TurnOutcome], frozen=True, tag="worker.run-turn"):

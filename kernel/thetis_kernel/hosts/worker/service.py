@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.turn import Turn
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
+from thetis_kernel.wasm.call import stores_opened
 
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import Serving, ThreadPeer
@@ -34,7 +37,9 @@ class WorkerService:
             self._turn = turn
         try:
             crash.point("worker.turn-start")
+            opened = stores_opened()
             outcome = turn.run()
+            outcome = msgspec.structs.replace(outcome, stores=stores_opened() - opened)
             crash.point("worker.turn-end")
             return outcome
         finally:
