@@ -1,4 +1,4 @@
-"""`python -m tests.mutations [--only NAME] [--timeout S]`: break each rule in turn, expect its tests to turn red.
+"""`python -m tests.mutations [--only NAME]`: break each rule in turn, expect its tests to turn red.
 
 Exit status: 0 every mutation was noticed, 1 one survived or could not be tried, 2 the tests fail without any mutation.
 """
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tests.mutations.copy import Copy
-from tests.mutations.mutation import Mutation, PatchError, load
+from tests.mutations.mutation import SECONDS, Mutation, PatchError, load
 
 _FAILED = 1  # pytest: tests ran and some failed. 2 to 5 say that they did not run.
 
@@ -21,7 +21,6 @@ def main() -> int:
     """Run them; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--only", default="", metavar="NAME", help="mutations whose name holds NAME")
-    parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds a mutation may take")
     options = parser.parse_args()
     try:
         mutations = load(options.only)
@@ -37,22 +36,22 @@ def main() -> int:
             print(f"The copy is not what is imported, {copy.imported_from()} is.", file=sys.stderr)
             return 1
         selections = sorted({test for mutation in mutations for test in mutation.tests})
-        status, output = copy.test(selections, options.timeout * 5)
+        status, output = copy.test(selections, 5 * SECONDS)
         if status != 0:
             print(f"Without any mutation the tests must pass, but:\n{output[-6000:]}", file=sys.stderr)
             return 2
-        bad = [name for name, noticed in ((m.name, _try(copy, m, options.timeout)) for m in mutations) if not noticed]
+        bad = [name for name, noticed in ((m.name, _try(copy, m)) for m in mutations) if not noticed]
     print(f"{len(mutations) - len(bad)} of {len(mutations)} mutations were noticed.")
     if bad:
         print(f"Not noticed: {', '.join(bad)}")
     return 1 if bad else 0
 
 
-def _try(copy: Copy, mutation: Mutation, timeout: float) -> bool:
+def _try(copy: Copy, mutation: Mutation) -> bool:
     started = time.monotonic()
     try:
         with copy.mutated(mutation):
-            status, output = copy.test(mutation.tests, timeout)
+            status, output = copy.test(mutation.tests, mutation.seconds)
     except PatchError as error:
         word, detail = "DOES NOT APPLY", str(error)
     else:
@@ -62,7 +61,7 @@ def _try(copy: Copy, mutation: Mutation, timeout: float) -> bool:
         elif status is not None and status < 0:
             word = f"noticed (the test process died of signal {-status})"
         elif status is None:
-            word, detail = f"STILL RUNNING after {timeout:g} s", output[-2000:]
+            word, detail = f"STILL RUNNING after {mutation.seconds:g} s", output[-2000:]
         elif status == 0:
             word, detail = "SURVIVED", f"The rule: {mutation.rule}\nThe tests: {' '.join(mutation.tests)}"
         else:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DIRECTORY = Path(__file__).parent
+SECONDS = 120.0
+"""For the tests of one mutation."""
 _HUNK = re.compile(r"@@ .*@@")
+_HEADER = re.compile(r"# (rule|test|seconds): (.+)")
 
 
 class PatchError(Exception):
@@ -28,12 +31,16 @@ class Hunk:
 
 @dataclass(frozen=True)
 class Mutation:
-    """`rule` is the promise that is broken, `tests` are pytest selections of which one must fail."""
+    """`rule` is the promise that is broken, `tests` are pytest selections of which one must fail.
+
+    `seconds`: how long they may take; a mutation that makes something endless has a short time of its own.
+    """
 
     name: str
     rule: str
     tests: list[str]
     hunks: list[Hunk]
+    seconds: float = SECONDS
 
     def applied(self, tree: Path) -> dict[str, str]:
         """The mutated files of `tree`: path -> new text. Writes nothing. Raises PatchError when it does not apply."""
@@ -59,15 +66,16 @@ def load(only: str = "") -> list[Mutation]:
 def read(file: Path) -> Mutation:
     """One mutation. Raises PatchError."""
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    header = [line.removeprefix("#").strip() for line in lines if line.startswith("#")]
-    rules = [line.removeprefix("rule:").strip() for line in header if line.startswith("rule:")]
-    tests = [line.removeprefix("test:").strip() for line in header if line.startswith("test:")]
+    header = [match.groups() for line in lines if (match := _HEADER.match(line))]
+    rules = [value for key, value in header if key == "rule"]
+    tests = [value for key, value in header if key == "test"]
+    seconds = [float(value) for key, value in header if key == "seconds"]
     if len(rules) != 1 or not tests:
         raise PatchError(f"{file.name}: the header needs one `# rule:` and at least one `# test:`.")
     hunks = _hunks(file.name, [line for line in lines if not line.startswith("#")])
     if not hunks:
         raise PatchError(f"{file.name}: there is no change in it.")
-    return Mutation(file.stem, rules[0], tests, hunks)
+    return Mutation(file.stem, rules[0], tests, hunks, *seconds[:1])
 
 
 def _hunks(name: str, lines: list[str]) -> list[Hunk]:
