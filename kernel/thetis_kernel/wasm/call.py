@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import threading
 from collections.abc import Callable
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import wasmtime
-from wasmtime import _ffi as ffi
 
 from thetis_kernel.errors import GuestError
-from thetis_kernel.wasm import engine, faults, hygiene
+from thetis_kernel.wasm import engine, faults, hygiene, native
 from thetis_kernel.wasm.abort import Abort
 from thetis_kernel.wasm.contract import FunctionShape
 from thetis_kernel.wasm.engine import Runtime
@@ -79,7 +77,7 @@ class GuestCall:
         Raises GuestError: kind "error" for an err or an exception of the guest, else trap, timeout, memory, type,
         exit or abort. It runs on a thread of its own unless this one was made by `run_in_thread`.
         """
-        if engine.current.ours and engine.current.call is None:
+        if native.current.ours and native.current.call is None:
             return self._run_here(export, *args)
         try:
             return run_in_thread(self, export, *args).result()
@@ -111,7 +109,7 @@ class GuestCall:
         if self._abort.fired:
             self._host.stopped = "abort"
             raise self._stop_error()
-        engine.current.call = self._host
+        native.current.call = self._host
         stdout, stderr = Captured(self._limits.output_bytes), Captured(self._limits.output_bytes)
         try:
             with engine.ticker().running(self):
@@ -120,7 +118,7 @@ class GuestCall:
             self._stderr = stderr.text()
             raise self._failure(error) from None
         finally:
-            engine.current.call = None
+            native.current.call = None
             self._deliver("stdout", stdout)
             self._deliver("stderr", stderr)
         return self._ok_text(shape, answer)
@@ -133,8 +131,7 @@ class GuestCall:
                 _opened += 1
             self._host.store = store
             try:
-                ffi.wasmtime_store_epoch_deadline_callback(store.ptr(), _on_deadline, None, _NO_FINALIZER)
-                store.set_epoch_deadline(1)  # before instantiate: its start functions are guest code too
+                native.watch_deadline(store)  # before instantiate: its start functions are guest code too
                 store.set_limits(
                     memory_size=limits.memory_mib << 20,
                     table_elements=limits.table_elements,
@@ -145,10 +142,10 @@ class GuestCall:
                 store.set_wasi(self._wasi(stdout, stderr))
                 self._host.budget.start()
                 instance = self._runtime.linker.instantiate(store, self._runtime.component)
-                function = instance.get_func(store, self._export)
+                function = instance.get_func(store, self._runtime.indices[self._export])
                 if function is None:
                     raise GuestError(f"The runtime has no export {self._export}.", kind="type")
-                return function(store, *args)
+                return native.call_export(store, function, args)
             finally:
                 self._host.store = None
 
@@ -173,11 +170,11 @@ class GuestCall:
 
     def _ok_text(self, shape: FunctionShape, answer: Any) -> str:
         if shape.fallible:
-            if answer.tag == "err":
-                raise faults.from_words(answer.payload)
-            answer = answer.payload
+            ok, answer = answer
+            if not ok:
+                raise faults.from_words(answer)
         elif shape.result == "tool-manifest":
-            answer = json.dumps({name.replace("-", "_"): value for name, value in vars(answer).items()})
+            answer = json.dumps({name.replace("-", "_"): value for name, value in answer.items()})
         if len(answer) > self._limits.result_bytes:
             raise GuestError(
                 f"{shape.name} returned {len(answer)} characters; {self._limits.result_bytes} are allowed.", kind="type"
@@ -212,7 +209,7 @@ def run_in_thread(call: GuestCall, export: str, *args: str) -> Future[str]:
     future.set_running_or_notify_cancel()
 
     def body() -> None:
-        engine.current.ours = True
+        native.current.ours = True
         try:
             result = call._run_here(export, *args)
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
@@ -245,27 +242,3 @@ def _start_thread(body: Callable[[], None], name: str) -> None:
         finally:
             threading.stack_size(before)
 
-
-_CONTINUE = 0  # WASMTIME_UPDATE_DEADLINE_CONTINUE
-_NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
-
-
-@ctypes.CFUNCTYPE(  # type: ignore[untyped-decorator]
-    ctypes.c_size_t,
-    ctypes.POINTER(ffi.wasmtime_context_t),
-    ctypes.c_void_p,
-    ctypes.POINTER(ctypes.c_uint64),
-    ctypes.POINTER(ctypes.c_uint8),
-)
-def _on_deadline(_context: Any, _data: Any, delta: Any, kind: Any) -> int:
-    """Called by the engine on the guest's thread when its deadline is reached: go on for a tick, or stop."""
-    try:
-        call = engine.current.call
-        if call is not None and call.tick():
-            delta[0] = 1
-            kind[0] = _CONTINUE
-            return 0
-    except BaseException:  # noqa: BLE001 - a guest that cannot be accounted for is stopped below
-        pass
-    stop = wasmtime.WasmtimeError("stopped by the host")
-    return ctypes.cast(stop._consume(), ctypes.c_void_p).value or 0

@@ -1,48 +1,25 @@
 """The engine all guests of this process share, and the runtimes opened in it.
 
-Owns the engine's configuration (part of every runtime's key) and the linking of a world's imports. A linked import
-finds its call through `current`, because host functions run on the caller's thread. Must not be imported by the
-gateway: it loads wasmtime.
+Owns the engine's configuration (part of every runtime's key) and the linking of a world's imports. Must not be imported
+by the gateway: it loads wasmtime.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn
 
 import wasmtime
 from wasmtime import _ffi as ffi
 from wasmtime import component as wc
 
 from thetis_kernel.errors import RuntimeBuildError
-from thetis_kernel.wasm import contract
-from thetis_kernel.wasm.contract import FunctionShape
+from thetis_kernel.wasm import contract, native
 from thetis_kernel.wasm.settings import ENGINE_SETTINGS
 from thetis_kernel.wasm.ticker import Ticker
 
 _CLOCK = "wasi:clocks/monotonic-clock@"
-
-
-class Running(Protocol):
-    """The host's side of a running call: an answer in the binding's terms, and never an exception."""
-
-    def answer(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any: ...
-
-    def tick(self) -> bool:
-        """Whether the call may go on for another epoch."""
-        ...
-
-
-class _Current(threading.local):
-    call: Running | None = None
-    ours = False
-
-
-current = _Current()
-"""Of this thread: `call` is the innermost call running, `ours` whether the thread was made for guests (its stack)."""
 
 
 @cache
@@ -72,6 +49,7 @@ class Runtime:
         self.component = component
         self.exports = contract.world_exports(world)
         self.linker = _linker(world, component)
+        self.indices = {name: _index(component, name) for name in self.exports}
 
 
 def open_component(path: str) -> wc.Component:
@@ -82,6 +60,13 @@ def open_component(path: str) -> wc.Component:
         raise RuntimeBuildError(
             f"A precompiled runtime does not load: {str(error).splitlines()[0]}.", hint="Run `thetis setup` to rebuild it."
         ) from error
+
+
+def _index(component: wc.Component, name: str) -> wc.ExportIndex:
+    index = component.get_export_index(name)
+    if index is None:
+        raise RuntimeBuildError(f"The runtime has no export {name}.", hint="Run `thetis setup` to rebuild it.")
+    return index
 
 
 def _linker(world: str, component: wc.Component) -> wc.Linker:
@@ -97,7 +82,7 @@ def _linker(world: str, component: wc.Component) -> wc.Linker:
         for interface in loaded.imports[world]:
             with root.add_instance(loaded.instance(interface)) as instance:
                 for shape in loaded.interfaces[interface]:
-                    instance.add_func(shape.name, _host_function(shape))
+                    native.add_function(instance, shape)
     return linker
 
 
@@ -114,16 +99,3 @@ def _link_clock(root: wc.LinkerInstance, name: str) -> None:
         clock.add_func("subscribe-instant", refuse)
         clock.add_func("subscribe-duration", refuse)
 
-
-def _host_function(shape: FunctionShape) -> Callable[..., Any]:
-    """The function wasm calls: `Running.answer` of the current call, which does not raise.
-
-    Nothing may leave here as an exception: the binding keeps it in a module global that other threads can steal, and
-    anything but an Exception kills the process (reliability findings 5 and 6).
-    """
-
-    def host(_store: wasmtime.StoreContext, *args: Any) -> Any:
-        call = current.call
-        return None if call is None else call.answer(shape, args)
-
-    return host

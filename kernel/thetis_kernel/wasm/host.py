@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import wasmtime
-from wasmtime import component as wc
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.wasm import hygiene
@@ -21,6 +20,7 @@ from thetis_kernel.wasm.abort import Abort
 from thetis_kernel.wasm.budget import Budget
 from thetis_kernel.wasm.contract import FunctionShape
 from thetis_kernel.wasm.limits import Limits
+from thetis_kernel.wasm.native import Answer
 
 Imports = Mapping[str, Callable[..., "str | int | None"]]
 OnLog = Callable[[str, str], None]
@@ -57,14 +57,14 @@ class HostSide:
             self.stopped = self.stopped or "timeout"
         return not self.stopped
 
-    def answer(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any:
-        """The answer to one import call, in the binding's terms."""
+    def answer(self, shape: FunctionShape, args: list[Any]) -> Answer:
+        """The answer to one import call."""
         self.budget.enter_import()
         try:
             result = self._answer(shape, args)
         except ThetisError as error:
             result = _refusal(shape, error)
-        except BaseException as error:  # noqa: BLE001 - see engine._host_function
+        except BaseException as error:  # noqa: BLE001 - nothing may leave an import
             self._report(shape, error)
             result = _nothing(shape)
         if self._abort.fired:
@@ -79,10 +79,10 @@ class HostSide:
         if self._on_log is not None:
             try:
                 self._on_log(source, text)
-            except BaseException:  # noqa: BLE001 - see engine._host_function
+            except BaseException:  # noqa: BLE001 - nothing may leave an import
                 self._on_log = None
 
-    def _answer(self, shape: FunctionShape, args: tuple[Any, ...]) -> Any:
+    def _answer(self, shape: FunctionShape, args: list[Any]) -> Answer:
         if self._abort.fired:
             return _nothing(shape)
         if shape.key == "sys.code":
@@ -100,22 +100,22 @@ class HostSide:
         self.budget.charge(time.monotonic() - began)
         return None
 
-    def _checked(self, shape: FunctionShape, value: Any) -> Any:
-        """The binding's form of what an import returned."""
+    def _checked(self, shape: FunctionShape, value: Any) -> Answer:
+        """What an import returned, as it may go in."""
         if not shape.result:
             return None
         if shape.result == "u64":
             return min(max(int(value), 0), 2**64 - 1)
         if type(value) is not str:
             raise TypeError(f"{shape.key} answered {type(value).__name__}, not text")
-        self._bounded((value,), f"The answer of {shape.key}")
+        self._bounded([value], f"The answer of {shape.key}")
         if not shape.answers_json:
-            return wc.Variant("ok", hygiene.plain(value))
+            return True, hygiene.plain(value)
         if hygiene.too_deep(value):
             raise ThetisError(f"The answer of {shape.key} nests deeper than {hygiene.NESTING} levels.", code="too-deep")
-        return wc.Variant("ok", hygiene.json_text(value))
+        return True, hygiene.json_text(value)
 
-    def _bounded(self, values: tuple[Any, ...], what: str) -> None:
+    def _bounded(self, values: list[Any], what: str) -> None:
         size, cap = sum(len(value) for value in values if type(value) is str), self._limits.argument_bytes
         if size > cap:
             raise ThetisError(f"{what} are too large: {size} characters, {cap} are allowed.", code="too-large")
@@ -136,7 +136,7 @@ class HostSide:
     def _log(self, level: str, message: str) -> None:
         self.say(level if level in LEVELS else "info", hygiene.plain(message))
 
-    def _log_fits(self, args: tuple[Any, ...]) -> bool:
+    def _log_fits(self, args: list[Any]) -> bool:
         """Whether another log line may go out; the first that may not says so."""
         room, self._log_room = self._log_room, self._log_room - sum(map(len, args)) - _LOG_LINE
         if self._log_room >= 0:
@@ -149,18 +149,18 @@ class HostSide:
         self._abort.wait(min(ms / 1000, max(self.budget.left(), 0)))
 
 
-def _refusal(shape: FunctionShape, error: ThetisError) -> Any:
+def _refusal(shape: FunctionShape, error: ThetisError) -> Answer:
     if not shape.fallible:
         return _nothing(shape)
     try:
         fields = {"code": error.code, "message": error.message[:_MESSAGE], "hint": error.hint[:_MESSAGE]}
-        return wc.Variant("err", hygiene.plain(json.dumps(fields, ensure_ascii=False)))
+        return False, hygiene.plain(json.dumps(fields, ensure_ascii=False))
     except BaseException:  # noqa: BLE001 - an error whose fields are no text
         return _nothing(shape)
 
 
-def _nothing(shape: FunctionShape) -> Any:
+def _nothing(shape: FunctionShape) -> Answer:
     """The answer when there is none to give."""
     if shape.fallible:
-        return wc.Variant("err", f'{{"code":"internal","message":"The host failed in {shape.key}.","hint":""}}')
-    return {"": None, "u64": 0}.get(shape.result, "")
+        return False, f'{{"code":"internal","message":"The host failed in {shape.key}.","hint":""}}'
+    return 0 if shape.result == "u64" else "" if shape.result else None
