@@ -71,9 +71,12 @@ class Repository:
             recorded = state.materialised is not None
             first = None if recorded else await self._first_message(session)
             crash.point("checkout.before")
-            made = await self._ask(git.Materialise(
-                root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
-                with_changes=first is not None and first.with_changes), timeout=None)
+            try:
+                made = await self._ask(git.Materialise(
+                    root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
+                    with_changes=first is not None and first.with_changes), timeout=None)
+            finally:
+                self._broadcast.publish(client.Progress(what="The worktree is there", done=1, total=1))
             crash.point("checkout.after")
             if not recorded:
                 await self._log.append(session, BranchOp(
