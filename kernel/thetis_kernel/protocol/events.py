@@ -166,9 +166,9 @@ class TurnFinished(Body, frozen=True, tag="turn-finished"):
     detail: str = ""
     iterations: int = 0
     tool_calls: int = 0
-    guest_calls: int = 0
     usage: Usage = Usage()
     duration_ms: int = 0
+    guest_calls: int = 0
 
 
 class Compaction(Body, frozen=True, tag="compaction"):
