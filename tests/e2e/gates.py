@@ -23,6 +23,16 @@ def fds(*worlds: str) -> dict[str, int]:
     return {f"runtime-{world}": sealed(world) for world in worlds}
 
 
+@cache
+def compiled(main: str) -> str:
+    """The bundle of a guest that is one module."""
+    from thetis_kernel.wasm.compiler import compile_bundle
+
+    from tests.support.runtimes import runtime
+
+    return compile_bundle(runtime("compiler"), {"main": main})
+
+
 async def judged(source: GuestSource, **more: Any) -> Verdict:
     """The verdict of a fresh gate host."""
     fds("compiler", source.world)  # the key names the runtimes as built

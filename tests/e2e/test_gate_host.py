@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
-
-from tests.e2e.gates import failing, fds, judged
-from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, manifest, tool
 from thetis_kernel.errors import DeadlineExceeded, RemoteError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.key import artifact_key
@@ -16,6 +14,9 @@ from thetis_kernel.forge.service import Forge
 from thetis_kernel.gateway.judging import DisposableJudge
 from thetis_kernel.protocol.gate import GuestSource, JudgeGuest
 from thetis_kernel.supervise.spawn import Plan, spawn
+
+from tests.e2e.gates import failing, fds, judged
+from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, manifest, tool
 
 pytestmark = pytest.mark.runtimes
 
@@ -32,9 +33,10 @@ async def test_good_guests_pass_and_describe_themselves(aspect):
 
 
 async def test_a_verdict_is_kept_and_the_bundle_runs(tmp_path):
-    from tests.support.runtimes import runtime
     from thetis_kernel.wasm.call import GuestCall, run_in_thread
     from thetis_kernel.wasm.limits import TOOL_LIMITS
+
+    from tests.support.runtimes import runtime
 
     forge = Forge(ArtifactStore(tmp_path), DisposableJudge(fds))
     await forge.verdict(good("tool/good"))
@@ -49,6 +51,16 @@ def describing(body, invoke='    return "ok"', before=""):
 
 
 GOOD_DESCRIBE = '    return ToolManifest(name="probe", description="d", input_schema={"type": "object"})'
+
+
+def with_schema(schema):
+    return GOOD_DESCRIBE.replace('{"type": "object"}', schema)
+
+
+def text_manifest(text, **modules):
+    return GuestSource("tool/probe", "tool", text, {"main": TOOL_MAIN, **modules})
+
+
 HOSTILE = {
     "syntax error": (tool("x = 1\ndef f(:\n"), "compile", "main.py", 2, "invalid syntax"),
     "syntax error in a package": (tool(TOOL_MAIN, **{"pkg.part": "\n\nx ="}), "compile", "pkg/part.py", 3, "invalid syntax"),
@@ -62,7 +74,7 @@ HOSTILE = {
     "exit": (describing("    raise SystemExit(0)"), "smoke", "main.py", 3, "describe() failed (exit)"),
     "hard exit": (describing("    import os; os._exit(0)"), "smoke", "", 0, "describe() failed"),
     "abort": (describing("    import os; os.abort()"), "smoke", "", 0, "describe() failed"),
-    "memory bomb": (describing("    return 'x' * (1 << 31)"), "smoke", "", 0, "more memory than it may"),
+    "memory bomb": (describing("    return 'x' * (1 << 30)"), "smoke", "", 0, "more memory than it may"),
     "memory bomb in pieces": (
         describing("    held = []\n    while True: held.append(bytearray(1 << 20))"), "smoke", "", 0, "more memory than it may",
     ),
@@ -71,37 +83,33 @@ HOSTILE = {
     "schema no object": (describing(GOOD_DESCRIBE.replace('"object"', '"string"')), "smoke", "main.py", 0, '"type": "object"'),
     "schema deep": (
         describing("    s = {'type': 'object'}\n    for _ in range(900): s = {'type': 'object', 'properties': {'x': s}}\n"
-                   + GOOD_DESCRIBE.replace('{"type": "object"}', "s")),
+                   + with_schema("s")),
         "smoke", "main.py", 0, "nested",
     ),
     "schema wide": (
-        describing(GOOD_DESCRIBE.replace('{"type": "object"}', '{"type": "object", "properties": {str(n): {} for n in range(9999)}}')),
+        describing(with_schema("{'type': 'object', 'properties': {str(n): {} for n in range(9999)}}")),
         "smoke", "main.py", 0, "larger than 64 KiB",
     ),
     "schema huge": (
-        describing(GOOD_DESCRIBE.replace('{"type": "object"}', '{"type": "object", "description": "x" * 9_000_000}')),
+        describing(with_schema("{'type': 'object', 'description': 'x' * 9_000_000}")),
         "smoke", "", 0, "describe() failed",
     ),
     "surrogate": (describing(GOOD_DESCRIBE.replace('"d"', '""')), "smoke", "main.py", 0, "no description"),
     "missing name in invoke": (describing(GOOD_DESCRIBE, "    return undefined"), "smoke", "main.py", 5, "NameError"),
-    "trap in invoke": (describing(GOOD_DESCRIBE, "    import os; os.abort()"), "smoke", "", 0, "invoke() with no arguments failed"),
+    "trap in invoke": (describing(GOOD_DESCRIBE, "    import os; os.abort()"), "smoke", "", 0, "invoke() with no arg"),
     "wrong type of invoke": (describing(GOOD_DESCRIBE, "    return object()"), "smoke", "", 0, "(type)"),
     "print flood": (describing("    print('x' * 50_000_000)\n    return None"), "smoke", "", 0, "describe() failed"),
     "nested source": (tool("x = " + "(" * 5000 + ")" * 5000 + "\n" + TOOL_MAIN), "compile", "main.py", 1, ""),
     "huge literal": (tool("x = " + "9" * 100_000 + "\n" + TOOL_MAIN), "compile", "main.py", 1, ""),
     "folded constant": (tool("x = 'a' * 10**9 * 10**9\n" + TOOL_MAIN), "smoke", "", 0, ""),
     "deep else": (tool("if x: pass\n" + "elif x: pass\n" * 30_000 + TOOL_MAIN), "", "main.py", 0, ""),
-    "manifest of nested arrays": (
-        GuestSource("tool/probe", "tool", "x = " + "[" * 8000 + "]" * 8000, {"main": TOOL_MAIN}),
-        "manifest", "guest.toml", 0, "nested too deeply",
-    ),
-    "manifest huge": (GuestSource("tool/probe", "tool", "#" * 6_000_000, {"main": TOOL_MAIN}), "manifest", "guest.toml", 0, "larger than 16 KiB"),
-    "manifest dotted": (GuestSource("tool/probe", "tool", "a" + ".a" * 8000 + "=1", {"main": TOOL_MAIN}), "manifest", "guest.toml", 1, "dotted"),
-    "another world's manifest": (
-        GuestSource("tool/probe", "tool", manifest("probe", "agent"), {"main": TOOL_MAIN}), "manifest", "guest.toml", 2, "world must be",
-    ),
+    "manifest deep": (text_manifest("x = " + "[" * 8000 + "]" * 8000), "manifest", "guest.toml", 0, "nested too deeply"),
+    "manifest huge": (text_manifest("#" * 6_000_000), "manifest", "guest.toml", 0, "larger than 16 KiB"),
+    "manifest dotted": (text_manifest("a" + ".a" * 8000 + "=1"), "manifest", "guest.toml", 1, "dotted"),
+    "another world": (text_manifest(manifest("probe", "agent")), "manifest", "guest.toml", 2, "world must be"),
+    "two worlds": (GuestSource("tool/probe", "agent", manifest(), {"main": ""}), "manifest", "", 0, "is of the tool world"),
     "no aspect": (GuestSource("worker", "tool", manifest(), {"main": TOOL_MAIN}), "manifest", "", 0, "is not an aspect"),
-    "paths for names": (GuestSource("tool/probe", "tool", manifest(), {"main": TOOL_MAIN, "../../x": ""}), "layout", "", 0, "cannot be a module name"),
+    "paths for names": (text_manifest(manifest(), **{"../../x": ""}), "layout", "", 0, "cannot be a module name"),
     "no modules": (GuestSource("tool/probe", "tool", manifest(), {}), "layout", "main.py", 0, "there is no main.py"),
 }  # fmt: skip
 
@@ -128,6 +136,7 @@ STUCK = {
 }
 
 
+@pytest.mark.slow  # each takes the 5 s of processor time a call has; tests/unit/forge/test_wasmbench.py has short ones
 @pytest.mark.parametrize("name", STUCK)
 async def test_a_guest_that_does_not_end_is_ended(name):
     text = good("agent").modules["main"].replace('    return {"ok": True}', f"    {STUCK[name]}\n    return {{}}")
@@ -138,6 +147,7 @@ async def test_a_guest_that_does_not_end_is_ended(name):
     assert "health() did not end in time" in message or "more memory" in message
 
 
+@pytest.mark.slow
 async def test_loops_at_import_are_ended_too():
     assert "did not end in time" in failing(await judged(tool("while True: pass\n" + TOOL_MAIN)))[3]
 
@@ -206,7 +216,7 @@ async def test_the_gates_process_is_confined():
     try:
         with open(f"/proc/{child.pid}/limits") as file:
             limits = {line[:25].strip(): line[25:].split()[:2] for line in file}
-        environment = open(f"/proc/{child.pid}/environ", "rb").read()
+        environment = Path(f"/proc/{child.pid}/environ").read_bytes()
     finally:
         child.kill()
         await child.wait()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from thetis_kernel.errors import GateError
+from thetis_kernel.errors import GateError, GuestError
 from thetis_kernel.forge.candidate import Candidate
 from thetis_kernel.forge.snapshot import sdk_modules, stdlib_modules
 from thetis_kernel.forge.steps import compiles, exports, imports, layout
@@ -78,6 +78,11 @@ REFUSED = {
     "from . import x": "beyond the guest's top",
     "def f():\n    import socket": "socket is not in the guests' runtime",
     "try:\n    import yaml\nexcept ImportError:\n    pass": "yaml is not in the guests' runtime",
+    "try:\n    pass\nexcept ImportError:\n    import yaml": "yaml is not in the guests' runtime",
+    "try:\n    pass\nfinally:\n    import yaml": "yaml is not in the guests' runtime",
+    "if x:\n    pass\nelse:\n    import yaml": "yaml is not in the guests' runtime",
+    "match x:\n    case 1:\n        import yaml": "yaml is not in the guests' runtime",
+    "class A:\n    def f(self):\n        with x:\n            import yaml": "yaml is not in the guests' runtime",
 }
 
 
@@ -89,7 +94,7 @@ def test_imports_that_work(line):
 @pytest.mark.parametrize(("text", "words"), REFUSED.items())
 def test_imports_that_cannot_work_have_a_line(text, words):
     found = complaints(imports, tool("x = 1\n" + text, **{"pkg.part": ""}))
-    at = 2 + text[: text.index("import")].count("\n")
+    at = 2 + text[: text.index("import ")].count("\n")
     assert [(path, line) for path, line, _ in found] == [("main.py", at)]
     assert words in found[0][2]
 
@@ -110,6 +115,12 @@ def test_syntax_newer_than_this_interpreter_is_left_to_the_compiler():
 @pytest.mark.parametrize("text", ["x = " + "(" * 5000, "x = " + "-" * 50_000 + "1", "x = " + "[" * 150 + "]" * 150, "9" * 9000])
 def test_hostile_syntax_is_a_complaint_or_left_to_the_compiler(text):
     assert all("too deeply nested" in message for _, _, message in complaints(imports, tool(text)))
+
+
+def test_text_too_dense_to_read_in_time_is_refused(monkeypatch):
+    monkeypatch.setattr(imports, "CPU_S", 0.0)
+    found = complaints(imports, tool("import json", other="import json"))
+    assert found == [("main.py", 0, "the guest takes too long to read; make it smaller or less dense")]
 
 
 def test_the_lists_come_from_the_runtime():
@@ -170,5 +181,8 @@ def test_the_compilers_diagnostics_come_through():
 
 
 def test_a_bundle_too_large_for_a_frame_is_refused():
-    found = compiles.run(Candidate(tool("x")), FakeBench("x" * (6 << 20 | 1)))
-    assert "compiles to more than" in found[0].message
+    for much in ("x" * (6 << 20 | 1), GuestError("compile returned too much", kind="type")):
+        found = compiles.run(Candidate(tool("x")), FakeBench(much))
+        assert "compiles to more than" in found[0].message
+    with pytest.raises(GuestError):
+        compiles.run(Candidate(tool("x")), FakeBench(GuestError("loop", kind="timeout")))
