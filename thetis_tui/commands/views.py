@@ -85,7 +85,7 @@ class ToPrompt(Command):
         return app.state.turn is None
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        app.desk.prompt.focus()
+        app.desk.to_prompt()
 
 
 class Theme(Command):

@@ -64,7 +64,6 @@ class Desk(Screen[None]):
         self.pane = EventPane()
         self.view = ConversationView()
         self.views = Container(self.view, id="views")
-        self._sidebar_wanted: bool | None = None
         self._opening = asyncio.Lock()
 
     @property
@@ -94,21 +93,30 @@ class Desk(Screen[None]):
 
     # --- what is shown
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._place_sidebar(event.size.width)
+    @property
+    def _roomy(self) -> bool:
+        """Whether the list stands beside the transcript rather than over it."""
+        return self.size.width >= _SIDEBAR_FROM
 
-    def _place_sidebar(self, width: int) -> None:
-        wanted = width >= _SIDEBAR_FROM if self._sidebar_wanted is None else self._sidebar_wanted
-        self.set_class(wanted, "-sidebar")
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size.width >= _SIDEBAR_FROM:
+            self.remove_class("-listed")
 
     def toggle_sidebar(self) -> None:
         """Show or hide the list; where it covers the transcript it takes the focus."""
-        self._sidebar_wanted = not self.has_class("-sidebar")
-        self._place_sidebar(self.size.width)
-        if self._sidebar_wanted:
+        if self._roomy:
+            self.toggle_class("-unlisted")
+        else:
+            self.toggle_class("-listed")
+        if self.sidebar.display:
             self.sidebar.list.focus()
         else:
             self.prompt.focus()
+
+    def to_prompt(self) -> None:
+        """Put the cursor where one types, and the prompt in view."""
+        self.remove_class("-listed")
+        self.prompt.focus()
 
     def toggle_log(self) -> None:
         """Show or hide the log."""
@@ -176,9 +184,7 @@ class Desk(Screen[None]):
             state.with_changes = False
         self.prompt.load_text(state.drafts.of(view.session))
         self.prompt.move_cursor(self.prompt.document.end)
-        if self.has_class("-narrow") or self.has_class("-tiny"):
-            self._sidebar_wanted = None
-            self._place_sidebar(self.size.width)
+        self.remove_class("-listed")
         if self.has_class("-log"):
             conversation = state.conversation
             self.pane.lines.reset(conversation.last_seq if conversation else 0)
@@ -264,7 +270,7 @@ class Desk(Screen[None]):
         """Typed characters always land in the prompt, wherever the focus is."""
         if event.is_printable and event.character and not self.prompt.has_focus:
             event.stop()
-            self.prompt.focus()
+            self.to_prompt()
             self.prompt.insert(event.character)
 
     def give_back(self, text: str) -> bool:
