@@ -69,12 +69,30 @@ async def starts() -> None:
         times.append(time.perf_counter() - started)
         await child.terminate()
     report("child_spawn_ms", times, 1e3, "bare_python_ms")
+    report("child_spawn_loop_stall_ms", await stalls(), 1e3, "the longest step of the loop during a start, 512 MiB resident")
     times = []
     for _ in range(30):
         started = time.perf_counter()
         subprocess.run([sys.executable, "-I", "-c", "import msgspec"], check=True, env={"PATH": os.environ["PATH"]})
         times.append(time.perf_counter() - started)
     report("bare_python_ms", times, 1e3, "python -I -c 'import msgspec', start to end")
+
+
+async def stalls() -> list[float]:
+    """The longest time the gateway's loop stood still in each of some starts, with a large process to fork from."""
+    ballast = b"b" * (512 * 1024 * 1024)
+    longest = []
+    for _ in range(15):
+        starting = asyncio.create_task(spawn(Plan("empty"), source=ROLES))
+        worst, last = 0.0, time.perf_counter()
+        while not starting.done():
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            worst, last = max(worst, now - last), now
+        longest.append(worst)
+        await (await starting).terminate()
+    del ballast
+    return longest
 
 
 def report(name: str, times: list[float], scale: float, against: str) -> None:

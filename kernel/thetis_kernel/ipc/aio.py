@@ -229,7 +229,8 @@ class AsyncPeer(asyncio.BufferedProtocol):
         self._end(PeerGone(f"{self.other} is gone"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end(PeerGone(f"{self.other} is gone" + (f" ({exc})" if exc else "")))
+        why = f" ({exc})" if exc is not None and not isinstance(exc, ConnectionError) else ""
+        self._end(PeerGone(f"{self.other} is gone{why}"))
 
     def pause_writing(self) -> None:
         self._room.clear()

@@ -215,8 +215,8 @@ class ThreadPeer:
                     self._handle(happening)
         except IpcError as error:
             self._end(error)
-        except OSError as error:
-            self._end(PeerGone(f"{self.other} is gone ({error})"))
+        except OSError:
+            self._end(PeerGone(f"{self.other} is gone"))
         except Exception as error:  # noqa: BLE001 - without its reader a channel would be silent for ever
             self._end(IpcError(f"reading from {self.other} failed: {type(error).__name__}", code="internal"))
             self._unexpected(f"reading from {self.other}", error)
@@ -297,8 +297,8 @@ class ThreadPeer:
         learn of it from `_end`."""
         try:
             self._sock.sendall(frame)
-        except OSError as error:
-            self._end(PeerGone(f"{self.other} is gone ({error})"))
+        except OSError:
+            self._end(PeerGone(f"{self.other} is gone"))
 
     def _reason(self, reason: IpcError) -> PeerGone:
         return PeerGone(reason.message, code=reason.code, hint=reason.hint)

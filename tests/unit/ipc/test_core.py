@@ -233,7 +233,7 @@ def test_any_error_makes_a_frame(text: str, data: bytes) -> None:
     cyclic: dict[str, object] = {}
     cyclic["self"] = cyclic
     for odd in (data, {text, 1}, float("nan"), cyclic, object(), 2**70, {(1, 2): 3}, "\udc80"):
-        error = Refused(text, capability="x", hint=text)
+        error = Refused(text + "\ud800", capability="x", hint="\udfff" + text)
         error.data["odd"] = odd
         assert len(encode(failure_of(1, error))) < MAX_FRAME
 

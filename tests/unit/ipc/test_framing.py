@@ -87,7 +87,8 @@ def test_a_bad_length_is_refused_from_the_header_alone(length: int) -> None:
     "payload",
     [
         b"\xc1",  # never used in msgpack
-        b"\x91" * 200_000 + b"\x90",  # nested deeper than the stack
+        b"\x91" * 200_000 + b"\x90",
+        msgspec.msgpack.encode(Said(msgspec.Raw(b"\x91" * 200_000 + b"\x90"))),  # nested deeper than the stack
         b"\xdd\xff\xff\xff\xff",  # an array that claims 4 billion items
         b"\xdf\xff\xff\xff\xff",
         msgspec.msgpack.encode({"type": "ping", "n": 1, "more": 2}),  # an unknown field
