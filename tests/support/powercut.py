@@ -62,7 +62,6 @@ def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = Fals
     monkeypatch.setitem(connection.PRAGMAS, "synchronous", synchronous)
     for _start in range(2):
         store = Store.open(directory / "data", vfs=disk.vfs, free=lambda: 0)
-        store._writer._checkpoint_at = writer.CHECKPOINT_PAGES
         sessions = [new_session_id() for _ in range(2)]
         for session in sessions:
             life.note(store.create(session, started()))

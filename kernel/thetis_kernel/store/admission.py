@@ -87,17 +87,22 @@ def missing_before_open(data_dir: Path, record: Record | None) -> str:
         if record is None and path.with_name(path.name + "-journal").exists():
             return ""  # the very first write was cut; SQLite rolls it back to an empty file
         return f"{path} is not a database any more"
+    if state[0] != APPLICATION_ID and _is_foreign(path, state[0]):
+        return f"{path} is a database of something else"
     if state[1] == LIVE and not _has_wal(wal):
         return f"{wal} is missing or empty, and with it the newest events of {path.name}"
     return ""
 
 
 def missing_after_open(connection: apsw.Connection, record: Record | None, path: Path) -> str:
-    """A sentence when the database SQLite shows is not the one the record speaks of, or is older, else ""."""
-    if connection.pragma("application_id") != APPLICATION_ID:
-        return f"{path} is a database of something else"
+    """A sentence when the database SQLite shows is not the one the record speaks of, or is older, else "".
+
+    Asked before migrations run: a log whose making was cut has no tables yet, and that is fine unless there is a record.
+    """
     if record is None:
         return ""
+    if connection.pragma("application_id") != APPLICATION_ID:
+        return f"{path} is empty, though this root has a log"
     identity, gid = database_id(connection), high_water(connection)
     if identity != record.database:
         return f"{path} is another root's database: it was replaced"
@@ -157,6 +162,25 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _is_foreign(path: Path, application_id: int) -> bool:
+    """Whether a file with another application's mark holds tables; looked at without changing a byte of it.
+
+    Ours has no mark in the main file only while its first transaction is in the write-ahead log alone.
+    """
+    if application_id != 0:
+        return True
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            ours = connection.pragma("application_id") == APPLICATION_ID
+            tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'migrations'").get
+        finally:
+            connection.close()
+    except apsw.Error:
+        return False  # what is wrong with it will be said by opening it
+    return not ours and bool(tables)
 
 
 def _has_wal(wal: Path) -> bool:

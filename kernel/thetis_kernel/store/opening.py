@@ -81,8 +81,8 @@ def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: 
     except (apsw.Error, OSError) as error:
         raise connection.failure(error, "be opened") from error
     try:
-        schema.migrate(db, clock)
         _complain(admission.missing_after_open(db, record, path), adopt, notices)
+        schema.migrate(db, clock)
         if not live:
             _mark_live(db)
         files.sync_dir(data_dir)

@@ -55,7 +55,7 @@ class Writer:
         self._live = live
         self._queue: queue.SimpleQueue[Request | Call | None] = queue.SimpleQueue()
         self._wal_pages = 0
-        self._checkpoint_at = CHECKPOINT_PAGES
+        self._copied_pages = 0
         self._broken: StoreError | None = None
         self._gate = threading.Lock()
         self._closing = False
@@ -244,16 +244,16 @@ class Writer:
 
     def _note_wal(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._wal_pages:
-            self._checkpoint_at = CHECKPOINT_PAGES  # it started over
+            self._copied_pages = 0  # it started over
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
     def _checkpoint(self) -> None:
         """Copy the write-ahead log back when it is long. A failure is no loss: the log keeps everything until it works."""
-        if self._wal_pages < self._checkpoint_at:
+        if self._wal_pages - self._copied_pages < CHECKPOINT_PAGES:
             return
         # A reader can keep the log from starting over; then it is tried again after as many pages more.
-        self._checkpoint_at = self._wal_pages + CHECKPOINT_PAGES
+        self._copied_pages = self._wal_pages
         self._copy_back()
 
     def _copy_back(self) -> bool:
