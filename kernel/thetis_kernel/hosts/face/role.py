@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ class Face:
 
     def warm(self) -> None:
         """Load the runtime before the first request needs it; a failure is said there."""
-        if RUNTIME in self._fds:
+        with contextlib.suppress(RuntimeBuildError):
             self._open()
 
     def render(self, ask: RenderEvents, serving: Serving) -> list[RenderedEvent]:

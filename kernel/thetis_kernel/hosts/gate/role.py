@@ -29,4 +29,6 @@ def serve(context: ChildContext) -> None:
         return judge(ask.source, ask.key, bench, STEPS)
 
     context.connect(asks={JudgeGuest: judge_guest})
-    context.run()
+    context.start()
+    bench.warm()
+    context.wait()
