@@ -1,8 +1,7 @@
 """A copy of the tree with an interpreter that imports it, also in child processes that were started isolated (`-I`).
 
-The copy holds the files git tracks, as they are in the checkout. Its interpreter is a bare virtual environment whose one
-path file names the copy first and the running environment's packages after it: that environment's own path files, and
-with them the editable install, are not read.
+The copy holds the files git tracks, as they are in the checkout. Its interpreter finds the copy first and the running
+environment's packages after it, but not the editable install.
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 from tests.mutations.mutation import Mutation
+from tests.support import environments
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _CONSOLE = "#!{python}\nimport sys\nfrom thetis_kernel.cli import main\nsys.exit(main())\n"
@@ -33,7 +30,10 @@ class Copy:
             target = self.tree / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(CHECKOUT / name, target, follow_symlinks=False)
-        self.python = interpreter(base / "venv", [self.tree / "kernel", self.tree])
+        self.python = environments.bare(base / "venv", [self.tree / "kernel", self.tree])
+        script = self.python.with_name("thetis")
+        script.write_text(_CONSOLE.format(python=self.python), encoding="utf-8")
+        script.chmod(0o755)
 
     def imported_from(self) -> Path:
         """Where an isolated interpreter finds the kernel."""
@@ -80,23 +80,6 @@ class _Mutated:
         for path, (content, time_ns) in self._old.items():
             path.write_bytes(content)
             os.utime(path, ns=(time_ns, time_ns))
-
-
-def interpreter(directory: Path, first: list[Path]) -> Path:
-    """A bare virtual environment that imports from `first` and then from the running environment's packages; its python.
-
-    Installs nothing and needs no network. It has the console script `thetis` beside the interpreter.
-    """
-    venv.create(directory, symlinks=True)
-    python = directory / "bin" / "python"
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    packages = directory / "lib" / version / "site-packages"
-    behind = dict.fromkeys([sysconfig.get_path("purelib"), sysconfig.get_path("platlib")])
-    (packages / "thetis-tree.pth").write_text("\n".join([*map(str, first), *behind]) + "\n", encoding="utf-8")
-    script = directory / "bin" / "thetis"
-    script.write_text(_CONSOLE.format(python=python), encoding="utf-8")
-    script.chmod(0o755)
-    return python
 
 
 def _tracked() -> list[str]:

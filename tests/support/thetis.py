@@ -19,8 +19,9 @@ THETIS = str(Path(sys.executable).with_name("thetis"))
 class World:
     """A home, a state directory and a repository. `environ` is what every run sees; nothing of the test machine."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, thetis: str = THETIS) -> None:
         self.base = base
+        self.thetis = thetis
         self.home = base / "home"
         self.home.mkdir(parents=True, exist_ok=True)
         self.repository = base / "repo"
@@ -55,7 +56,7 @@ class World:
 
     def run(self, *arguments: str, timeout: float = 60, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
         """`thetis ARGUMENTS` in the repository."""
-        done = subprocess.run([THETIS, *arguments], cwd=self.repository, env={**self.environ, **environ}, text=True,
+        done = subprocess.run([self.thetis, *arguments], cwd=self.repository, env={**self.environ, **environ}, text=True,
                               capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
         if check and done.returncode:
             raise AssertionError(f"thetis {arguments} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -72,7 +73,7 @@ class World:
     @contextmanager
     def started(self, *arguments: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
         """`thetis ARGUMENTS` running; killed at the end."""
-        child = subprocess.Popen([THETIS, *arguments], cwd=self.repository, env={**self.environ, **environ}, text=True,
+        child = subprocess.Popen([self.thetis, *arguments], cwd=self.repository, env={**self.environ, **environ}, text=True,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
             yield child
