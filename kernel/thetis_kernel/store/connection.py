@@ -101,5 +101,9 @@ def failure(error: apsw.Error | OSError, doing: str, connection: apsw.Connection
             f"the event log could not {doing}: no space is left", hint="Free some space; it goes on by itself."
         )
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-        return StoreError(f"the event log could not {doing}: the database is damaged", code="store-corrupt")
+        return StoreError(
+            f"the event log could not {doing}: the database is damaged",
+            hint="Start Thetis again: it rebuilds the log from what can be read and keeps the damaged files.",
+            code="store-corrupt",
+        )
     return StoreError(f"the event log could not {doing}: {error}")

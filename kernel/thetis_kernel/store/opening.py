@@ -14,7 +14,7 @@ import msgspec
 
 from thetis_kernel.clock import Clock
 from thetis_kernel.errors import StoreError
-from thetis_kernel.store import admission, connection, files, schema
+from thetis_kernel.store import admission, connection, files, salvage, schema
 from thetis_kernel.store.admission import CLEAN, DATABASE, LIVE, Record
 from thetis_kernel.store.lock import RootLock
 
@@ -72,6 +72,27 @@ def close_directory(opened: Opened) -> None:
 def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: bool) -> Opened:
     path = data_dir / DATABASE
     notices: list[str] = []
+    if (data_dir / salvage.MARK).exists():
+        notices.append(_rebuilt(path, clock))
+    try:
+        db = _open_database(path, clock, vfs, adopt, notices)
+    except StoreError as error:
+        if error.code != "store-corrupt" or notices:
+            raise
+        notices.append(_rebuilt(path, clock))
+        db = _open_database(path, clock, vfs, adopt, notices)
+    return Opened(path, db, lock, notices)
+
+
+def _rebuilt(path: Path, clock: Clock) -> str:
+    try:
+        return salvage.rebuild(path, clock)
+    except (apsw.Error, OSError) as error:
+        raise connection.failure(error, "be rebuilt") from error
+
+
+def _open_database(path: Path, clock: Clock, vfs: str, adopt: bool, notices: list[str]) -> apsw.Connection:
+    data_dir = path.parent
     record = admission.read_record(data_dir)
     _complain(admission.missing_before_open(data_dir, record), adopt, notices)
     live = admission.header_state(path) == (schema.APPLICATION_ID, LIVE)
@@ -94,7 +115,7 @@ def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: 
     except BaseException:
         db.close(True)
         raise
-    return Opened(path, db, lock, notices)
+    return db
 
 
 def _complain(sentence: str, adopt: bool, notices: list[str]) -> None:

@@ -31,6 +31,7 @@ from thetis_kernel.store import (
     opening,
     recovery,
     removal,
+    salvage,
     scrub,
     search,
 )
@@ -70,7 +71,8 @@ class Store:
         self._lock = threading.Lock()
         self._open = True
         self._live = admission.LiveFiles(opened.path)
-        self._writer = Writer(db, self._ledger, self._index, space, self._live)
+        mark = self.data_dir / salvage.MARK
+        self._writer = Writer(db, self._ledger, self._index, space, self._live, mark)
         self._writer.start()
         self._writer.call(lambda: removal.empty_trash(db, self.blobs))
         space.prepare()
@@ -93,11 +95,14 @@ class Store:
         """
         opened = opening.open_directory(data_dir, clock, vfs, adopt)
         try:
-            return cls(opened, clock, vfs, Space(opened.path.parent, free))
+            store = cls(opened, clock, vfs, Space(opened.path.parent, free))
         except (apsw.Error, OSError) as error:
             translated = connection.failure(error, "be opened", opened.connection)
             opening.close_directory(opened)
             raise translated from error
+        if opened.notices:
+            store.verify_all()  # something is missing: what lost events is to be refused before it is appended to
+        return store
 
     def close(self) -> None:
         """Write what was handed over, close cleanly, give the root back. Safe to call twice."""

@@ -12,6 +12,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
@@ -46,13 +47,21 @@ class Writer:
     """Owns the writing connection from `start` to `close`."""
 
     def __init__(
-        self, connection: apsw.Connection, ledger: Ledger, index: SearchIndex, space: Space, live: LiveFiles
+        self,
+        connection: apsw.Connection,
+        ledger: Ledger,
+        index: SearchIndex,
+        space: Space,
+        live: LiveFiles,
+        damage_mark: Path,
     ) -> None:
+        """`damage_mark` is a file to leave when the database turns out to be damaged as a whole."""
         self._connection = connection
         self._ledger = ledger
         self._index = index
         self._space = space
         self._live = live
+        self._damage_mark = damage_mark
         self._queue: queue.SimpleQueue[Request | Call | None] = queue.SimpleQueue()
         self._wal_pages = 0
         self._copied_pages = 0
@@ -200,6 +209,8 @@ class Writer:
         except (apsw.Error, OSError) as error:
             translated = failure(error, "append", connection)
             self._roll_back()
+            if translated.code == "store-corrupt":
+                self._damage_mark.touch(mode=0o600)
             raise translated from error
         except Exception as error:
             # A bug in here must not end the thread every conversation depends on; whoever asked learns of it.
