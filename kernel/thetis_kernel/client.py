@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol.blocks import RenderedEvent
@@ -95,6 +95,10 @@ class GatewayClient:
 
     async def consent(self, allow: bool) -> None:
         await self._peer.call(c.Consent(allow=allow))
+
+    async def accept_offer(self, offer: Literal["init", "first-commit"]) -> c.Status:
+        """Do what the status offers about an unusable root."""
+        return await self._peer.call(c.AcceptOffer(offer=offer))
 
     async def shutdown(self) -> None:
         await self._peer.call(c.Shutdown(), timeout=10.0)

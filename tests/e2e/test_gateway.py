@@ -24,7 +24,7 @@ from thetis_kernel.protocol.events import (
 )
 
 from tests.support.gateways import bodies, gateway
-from tests.support.thetis import fingerprint
+from tests.support.thetis import World, fingerprint
 
 pytestmark = pytest.mark.runtimes
 
@@ -223,3 +223,52 @@ async def test_every_guest_call_opens_a_store(tmp_path: Path) -> None:
         assert calls >= 1
         end = next(b for b in log if isinstance(b, TurnFinished))
         assert end.guest_calls == 1 + calls
+
+
+async def test_without_walls_a_person_is_asked_once_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THETIS_WALLS", "none")
+    async with gateway(tmp_path, can_ask=True) as g:
+        session = await g.start("run echo walled-in")
+        await g.until(lambda heard: any(isinstance(t, c.WallsQuestion) for t in heard))
+        assert not any(isinstance(b, ToolResult) for b in await g.log(session))
+        await g.client.consent(True)
+        await g.client.wait_idle(session)
+        assert "walled-in" in str(await g.log(session))
+        await g.client.submit(session, "run echo again")
+        await g.client.wait_idle(session)
+        assert sum(isinstance(t, c.WallsQuestion) for t in g.heard) == 1
+    async with gateway(tmp_path, can_ask=True) as g:  # the answer is kept for the root
+        other = await g.start("run echo later")
+        await g.client.wait_idle(other)
+        assert not any(isinstance(t, c.WallsQuestion) for t in g.heard)
+        assert any(isinstance(b, ToolResult) and b.outcome == "ok" for b in await g.log(other))
+
+
+async def test_a_stop_while_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THETIS_WALLS", "none")
+    async with gateway(tmp_path, can_ask=True) as g:
+        session = await g.start("run echo x")
+        await g.until(lambda heard: any(isinstance(t, c.WallsQuestion) for t in heard))
+        await g.client.stop(session)
+        async with asyncio.timeout(15):
+            await g.client.wait_idle(session)
+        assert (await g.log(session))[-1].stopped_by == "cancelled"
+
+
+async def test_a_repository_without_a_commit_says_so_and_offers_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.repository.mkdir()
+    world.git("init", "-q")
+    (world.repository / "mine.txt").write_text("mine\n")
+    async with gateway(tmp_path) as g:
+        status = await g.client.status()
+        assert status.root_kind == "no-commit" and "commit" in status.root_problem and status.root_offer == "first-commit"
+        session = await g.start("list")
+        await g.client.wait_idle(session)
+        assert (await g.log(session))[-1].stopped_by == "error"
+        status = await g.client.accept_offer("first-commit")
+        assert status.root_problem == "" and world.git("log", "--format=%s").strip()
+        await g.client.submit(session, "list")
+        await g.client.wait_idle(session)
+        assert (await g.log(session))[-1].stopped_by == "stop"
+        assert (world.repository / "mine.txt").read_text() == "mine\n"

@@ -137,3 +137,10 @@ def test_json_mode_prints_events_only_and_the_chain_is_whole(world: World) -> No
     assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
     assert len({e["hash"] for e in events}) == len(events)
     assert events == world.log(events[0]["session"])
+
+
+def test_without_walls_nothing_runs_unless_allowed(world: World) -> None:
+    events = world.events("run echo here", THETIS_WALLS="none")
+    [result] = [e["body"] for e in events if e["kind"] == "tool-result"]
+    assert result["outcome"] == "error" and "cannot be confined" in result["content"]
+    assert "here" in answer(world.events("--unwalled", "run echo here", THETIS_WALLS="none"))

@@ -87,6 +87,10 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def consent(ask: c.Consent) -> None:
         await gateway.consent.answer(ask.allow)
 
+    async def accept_offer(ask: c.AcceptOffer) -> c.Status:
+        await gateway.repository.accept(ask.offer)
+        return await gateway.status()
+
     async def shutdown(_: c.Shutdown) -> None:
         gateway.request_close()
 
@@ -107,5 +111,6 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.DeleteConversation: delete,
         c.Subscribe: subscribe,
         c.Consent: consent,
+        c.AcceptOffer: accept_offer,
         c.Shutdown: shutdown,
     }

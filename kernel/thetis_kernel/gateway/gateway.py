@@ -7,6 +7,7 @@ one terminator, stops the children and gives the lock back.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
 from thetis_kernel import __version__
@@ -131,7 +132,7 @@ class Gateway:
 
     async def status(self) -> Status:
         """What this root is working with."""
-        tier = await asyncio.to_thread(probe)
+        tier = await asyncio.to_thread(probe, os.environ.get("PATH", ""), (self.paths.root, self.paths.worktrees))
         self.consent.hint = tier.hint
         info = await self.repository.inspect()
         models = await self.models.models()
@@ -141,7 +142,8 @@ class Gateway:
             walls_sentence=tier.sentence, walls_hint=tier.hint, consent=self.consent.answer_so_far, models=models,
             modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description) for m in MODES.values()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
-            notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes())
+            notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
+            root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer)
 
     def changed(self, session: str) -> None:
         """A conversation's line changed: tell the clients."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -52,6 +52,10 @@ class Repository:
             if self._info is None or not self._info.usable:
                 self._info = await self._ask(git.InspectRoot(path=str(self._paths.root)))
         return self._info
+
+    async def accept(self, offer: Literal["init", "first-commit"]) -> None:
+        """Do what was offered about an unusable root, a person having agreed. Raises RepoError."""
+        self._info = await self._ask(git.AcceptOffer(path=str(self._paths.root), offer=offer))
 
     async def count_changes(self) -> int:
         """Uncommitted files of the root, -1 when they cannot be told."""

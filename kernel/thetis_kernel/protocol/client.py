@@ -49,6 +49,8 @@ class Status(msgspec.Struct, frozen=True):
     """What the gateway is working with. `walls`: bubblewrap, landlock, none; `walls_hint`: the install line when none.
 
     `consent`: whether unwalled commands were allowed for this root: "", allow, deny. `notices`: sentences to show once.
+    `root_problem`: why no turn can run here, "" when one can; `root_offer`: what `AcceptOffer` would do about it (init,
+    first-commit), "" for nothing.
     """
 
     version: str
@@ -65,6 +67,8 @@ class Status(msgspec.Struct, frozen=True):
     default_mode: str
     notices: list[str]
     uncommitted: int = -1
+    root_problem: str = ""
+    root_offer: str = ""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -206,6 +210,12 @@ class Consent(Ask[None], frozen=True, tag="client.consent"):
     allow: bool
 
 
+class AcceptOffer(Ask[Status], frozen=True, tag="client.accept-offer"):
+    """A person agreed to `Status.root_offer`: do it, and say how the root stands then."""
+
+    offer: Literal["init", "first-commit"]
+
+
 class Shutdown(Ask[None], frozen=True, tag="client.shutdown"):
     """Stop all turns and the gateway. Only for clients in the gateway's own process and for the daemon's owner."""
 
@@ -261,6 +271,6 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
-    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Subscribe, Consent, Shutdown,
+    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Subscribe, Consent, AcceptOffer, Shutdown,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -1,0 +1,111 @@
+"""The screen as a person meets it: the real program on a real pty, the real gateway behind it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import Terminal
+from tests.support.thetis import THETIS, World, fingerprint
+
+pytestmark = pytest.mark.runtimes
+CTRL_Q, ESC = "\x11", "\x1b"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = World(tmp_path)
+    made.make_repository({"README.md": "# Harbour\n\nShips and berths.\n", "src/harbour.py": "pier = 1\n"})
+    return made
+
+
+@pytest.fixture
+def terminal(world: World) -> Iterator[Terminal]:
+    opened = Terminal([THETIS], world.repository, world.environ)
+    yield opened
+    opened.kill()
+
+
+def test_talk_quit_come_back(world: World, terminal: Terminal) -> None:
+    before = fingerprint(world.repository)
+    terminal.type("what is in this repository?\r")  # typed before anything is painted: not lost
+    terminal.wait("Done ·")
+    assert "Ships and berths" in terminal.text() and "rehearsal" in terminal.text()
+    terminal.type("replace pier = 1 with pier = 2 in src/harbour.py\r")
+    terminal.wait("pier = 2")
+    terminal.wait("Done · 3 steps")
+    terminal.type(CTRL_Q)
+    assert terminal.finish() == 0
+    assert fingerprint(world.repository) == before
+    [line] = json.loads(world.run("ls", "--json").stdout)
+    assert line["state"] == "idle" and "pier = 2" in world.git("show", f"{line['branch']}:src/harbour.py")
+    again = Terminal([THETIS, "--conversation", line["id"][:8]], world.repository, world.environ)
+    try:
+        again.wait("pier = 2")
+        again.type(CTRL_Q)
+        assert again.finish() == 0
+    finally:
+        again.kill()
+
+
+def test_escape_stops_at_once(world: World, terminal: Terminal) -> None:
+    terminal.wait("Thetis")
+    terminal.type("run sleep 60\r")
+    terminal.wait("sleep 60")
+    terminal.wait("conv/")
+    terminal.type(ESC)
+    terminal.wait("Stopped")
+    terminal.type("list\r")
+    terminal.wait("Done ·")
+
+
+def test_the_terminal_is_given_back(world: World, terminal: Terminal) -> None:
+    terminal.wait("Thetis")
+    terminal.type(CTRL_Q)
+    assert terminal.finish() == 0
+    assert terminal.raw.rstrip().find(b"\x1b[?1049l") > 0  # the alternate screen was left
+    for mode in (b"1000", b"1003", b"2004"):  # mouse and paste modes too
+        assert terminal.raw.rfind(b"\x1b[?" + mode + b"l") > terminal.raw.rfind(b"\x1b[?" + mode + b"h")
+
+
+def test_a_hang_up_loses_nothing(world: World, terminal: Terminal) -> None:
+    terminal.wait("Thetis")
+    terminal.type("rehearse: slow 60000 ms\r")
+    terminal.wait("conv/")
+    import os
+
+    os.kill(terminal.pid, signal.SIGHUP)
+    terminal.finish()
+    [line] = json.loads(world.run("ls", "--json").stdout)
+    log = world.log(line["id"])
+    assert [e["kind"] for e in log].count("turn-finished") == [e["kind"] for e in log].count("turn-started")
+
+
+def test_text_of_strangers_does_not_steer_the_terminal(world: World, terminal: Terminal) -> None:
+    world.write({"evil.txt": b"\x1b]52;c;aGVsbG8=\x07\x1b[2J\x1b[31mred\x9b5n [bold]not markup[/bold]\n"})
+    world.git("add", "-A")
+    world.git("commit", "-qm", "evil")
+    terminal.wait("Thetis")
+    terminal.type("read evil.txt\r")
+    terminal.wait("[bold]not markup[/bold]")
+    assert b"\x1b]52" not in terminal.raw and b"aGVsbG8=\x07" not in terminal.raw
+
+
+def test_a_storm_of_sizes(world: World, terminal: Terminal) -> None:
+    terminal.wait("Thetis")
+    terminal.type("what is in this repository?\r")
+    for columns, rows in [(80, 24), (20, 5), (200, 60), (40, 10), (120, 40)] * 3:
+        terminal.resize(columns, rows)
+        terminal.type("")
+    terminal.wait("Done ·")
+    terminal.type(CTRL_Q)
+    assert terminal.finish() == 0
+
+
+def test_without_a_terminal_it_says_what_to_use(world: World) -> None:
+    done = world.run(check=False)
+    assert done.returncode == 2 and "thetis run" in done.stderr
