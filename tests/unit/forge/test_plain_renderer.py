@@ -108,10 +108,11 @@ def test_a_long_result_is_folded_and_a_guests_own_state_hidden():
 
 
 DAMAGED = [b"", b"not json", b"[1]", b"{" * 5000, b'{"kind":"user","text":3}', b"\xff\xfe", b"null", b"[" * 10**6]
+DAMAGED += [b'{"kind":"assistant","blocks":[{"type":' + b"[" * 100_000]
 
 
 @pytest.mark.parametrize("raw", DAMAGED, ids=range(len(DAMAGED)))
-@pytest.mark.parametrize("kind", ["user", "tool-result", "weather"])
+@pytest.mark.parametrize("kind", ["user", "assistant", "tool-result", "weather"])
 def test_a_damaged_event_is_shown_raw(kind, raw):
     (rendered,) = render_plain([Event("s", 1, "e", 0, kind, 1, raw)])
     assert rendered.blocks[0].title == kind
