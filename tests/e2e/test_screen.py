@@ -109,3 +109,23 @@ def test_a_storm_of_sizes(world: World, terminal: Terminal) -> None:
 def test_without_a_terminal_it_says_what_to_use(world: World) -> None:
     done = world.run(check=False)
     assert done.returncode == 2 and "thetis run" in done.stderr
+
+
+def test_outside_a_repository_it_offers_to_make_one(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.repository.mkdir()
+    (world.repository / "mine.txt").write_text("mine\n")
+    for answer in ("n", "y"):
+        terminal = Terminal([THETIS], world.repository, world.environ)
+        try:
+            terminal.wait("[y/N]")
+            terminal.type(answer + "\r")
+            if answer == "n":
+                assert terminal.finish() == 2 and not (world.repository / ".git").exists()
+                continue
+            terminal.wait("/ for commands")
+            terminal.type("list\r")
+            terminal.wait("Done ·")
+        finally:
+            terminal.kill()
+    assert world.git("status", "--porcelain").strip() == "?? mine.txt"

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from thetis_kernel.cli.reach import Reached, locate, reach
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.errors import UsageError
+from thetis_kernel.errors import RootError, UsageError
 
 
 def screen(arguments: argparse.Namespace) -> int:
     """Open the screen; its exit status."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("The screen needs a terminal.", hint='Without one, use: thetis run "..."')
-    paths, loaded = locate(arguments)
+    try:
+        paths, loaded = locate(arguments)
+    except RootError as error:
+        from thetis_kernel.cli.offer import offer_repository
+
+        here = Path(getattr(arguments, "root", None) or Path.cwd()).resolve()
+        if error.kind != "not-a-repository" or not offer_repository(here):
+            raise
+        paths, loaded = locate(arguments)
     from thetis_tui.app import run
 
     opened: list[Reached] = []
