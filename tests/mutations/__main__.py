@@ -40,14 +40,15 @@ def main() -> int:
         if status != 0:
             print(f"Without any mutation the tests must pass, but:\n{output[-6000:]}", file=sys.stderr)
             return 2
-        bad = [name for name, noticed in ((m.name, _try(copy, m)) for m in mutations) if not noticed]
+        bad = [name for name, noticed in ((m.name, try_out(copy, m)) for m in mutations) if not noticed]
     print(f"{len(mutations) - len(bad)} of {len(mutations)} mutations were noticed.")
     if bad:
         print(f"Not noticed: {', '.join(bad)}")
     return 1 if bad else 0
 
 
-def _try(copy: Copy, mutation: Mutation) -> bool:
+def try_out(copy: Copy, mutation: Mutation) -> bool:
+    """Whether the mutation's tests turn red; says so on standard output."""
     started = time.monotonic()
     try:
         with copy.mutated(mutation):

@@ -50,11 +50,11 @@ class Mutation:
             if not file.is_file():
                 raise PatchError(f"{self.name}: there is no {hunk.path}.")
             text = changed.get(hunk.path) or file.read_text(encoding="utf-8")
-            # Whole lines only: a hunk must not match in the middle of one.
-            found = ("\n" + text).count("\n" + hunk.before)
+            lines = re.compile("^" + re.escape(hunk.before), re.M)
+            found = len(lines.findall(text))
             if found != 1:
                 raise PatchError(f"{self.name}: these lines stand {found} times in {hunk.path}, not once:\n{hunk.before}")
-            changed[hunk.path] = ("\n" + text).replace("\n" + hunk.before, "\n" + hunk.after)[1:]
+            changed[hunk.path] = lines.sub(lambda _, after=hunk.after: after, text)
         return changed
 
 
