@@ -26,4 +26,5 @@ def test_an_endless_loop_leaves_no_thread_behind():
     with pytest.raises(GuestError) as caught:
         call("tool", LOOP, "invoke", "s-1", "{}", "{}", limits=SHORT)
     assert caught.value.kind == "timeout"
+    assert "replaced" not in caught.value.hint, "it was given up on, not stopped"
     assert stuck_calls() == 0
