@@ -34,11 +34,13 @@ MAX_LOOKED_UP = 2000
 
 
 class Change(NamedTuple):
-    """One path: `old_mode` is what git has of it, 0 when it has nothing. A repository inside ends in "/"."""
+    """One path: `old_mode` and `old_id` are what git has of it, 0 and None when nothing. A repository inside the tree
+    has a path that ends in "/"."""
 
     path: bytes
     status: DeltaStatus
     old_mode: int
+    old_id: pygit2.Oid | None
 
 
 def index_changes(repository: pygit2.Repository, *, update: bool = False) -> list[Change]:
@@ -47,27 +49,29 @@ def index_changes(repository: pygit2.Repository, *, update: bool = False) -> lis
     return _listed(repository.index.diff_to_workdir(flags=flags))
 
 
-def root_changes(root: Root) -> list[Change]:
-    """What the checkout changed since its commit, staged or not, each path once.
+def tree_changes(repository: pygit2.Repository, tree: pygit2.Tree) -> list[Change]:
+    """What the working tree changed since `tree`, staged or not, each path once, sorted. Run it within `unstuck`."""
+    found = {
+        change.path: change
+        for change in _listed(repository.index.diff_to_tree(tree, flags=DiffOption.IGNORE_SUBMODULES))
+    }
+    for change in index_changes(repository):
+        staged = found.get(change.path)
+        found[change.path] = change if staged is None else change._replace(old_mode=staged.old_mode, old_id=staged.old_id)
+    return [found[path] for path in sorted(found)]
 
-    Raises RepoError `changes-unknown` where that cannot be told.
-    """
-    repository = root.repository
-    if is_sparse(repository):
+
+def root_changes(root: Root) -> list[Change]:
+    """What the checkout changed since its commit. Raises RepoError `changes-unknown` where that cannot be told."""
+    if is_sparse(root.repository):
         raise _unknown(NOTICES["sparse"][0])
     with unstuck(root.path):
         try:
-            staged = _listed(repository.index.diff_to_tree(root.head.tree, flags=DiffOption.IGNORE_SUBMODULES))
-            unstaged = index_changes(repository)
+            return tree_changes(root.repository, root.head.tree)
         except GIT_ERRORS as error:
             if "unsupported mandatory extension" in str(error):
                 raise _unknown(NOTICES["split-index"][0]) from error
             raise _unknown(f"The checkout cannot be compared with its commit: {error}.") from error
-    found = {change.path: change for change in staged}
-    for change in unstaged:
-        earlier = found.get(change.path)
-        found[change.path] = change if earlier is None else change._replace(old_mode=earlier.old_mode)
-    return [found[path] for path in sorted(found)]
 
 
 def count_changes(path: str) -> Changes:
@@ -90,17 +94,17 @@ def count_changes(path: str) -> Changes:
 def worktree_dirt(repository: pygit2.Repository) -> int:
     """How many paths of an opened worktree are not committed."""
     with unstuck(Path(repository.workdir)):
-        head = repository.head.peel(pygit2.Commit)
-        staged = _listed(repository.index.diff_to_tree(head.tree, flags=DiffOption.IGNORE_SUBMODULES))
-        return len({change.path for change in staged} | {change.path for change in index_changes(repository)})
+        return len(tree_changes(repository, repository.head.peel(pygit2.Commit).tree))
 
 
 def _listed(diff: pygit2.Diff) -> list[Change]:
     found: list[Change] = []
     for delta in diff.deltas:
-        old = delta.status in (DeltaStatus.DELETED,)
-        file = delta.old_file if old else delta.new_file
-        found.append(Change(file.raw_path, DeltaStatus(delta.status), int(delta.old_file.mode)))
+        file = delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file
+        old = delta.old_file if int(delta.old_file.mode) else None
+        found.append(
+            Change(file.raw_path, DeltaStatus(delta.status), int(old.mode) if old else 0, old.id if old else None)
+        )
     return found
 
 

@@ -92,7 +92,8 @@ def _open(path: str) -> tuple[pygit2.Repository, Path, Path]:
         config = common / "config"
         refuse_pipes(_included(config))
         _check_format(config, str(top))
-        repository = open_git_directory(git_directory)
+        # By the root's `.git`, which may be a file: only so does libgit2 know where a separated directory's files are.
+        repository = open_git_directory(top if (top / ".git").exists() else git_directory)
         refuse_pipes(_named_files(repository))
         return repository, top, common
     except RepoError as error:

@@ -35,14 +35,14 @@ def hold(record: Path, branch: str, pid: int) -> None:
 
     Raises RepoError `held` when another living process does, `no-process` when there is no such process.
     """
+    started = start_of(pid)
+    if not started:
+        raise RepoError(f"There is no process {pid}.", kind="no-process")
     current = holder(record)
     if current in (pid, -1):
         return
     if current != 0:
         raise RepoError(f"Process {current} is already working in the worktree of {branch}.", kind="held", pid=current)
-    started = start_of(pid)
-    if not started:
-        raise RepoError(f"There is no process {pid}.", kind="no-process")
     write_file(record / NAME, f"Thetis is working here (process {pid}, started {started})\n".encode())
 
 

@@ -8,6 +8,9 @@ surprises: calls through cffi (index, attributes, filters, checkout) let other t
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -44,10 +47,21 @@ def raw(path: bytes) -> os.PathLike[str]:
 
 
 def open_git_directory(path: Path, *, bare: bool = False) -> pygit2.Repository:
-    """The repository whose git directory (or linked worktree's record) is exactly `path`; nothing is searched for, so
-    no `.git` file an agent wrote is ever followed. `bare`: without its working tree. Raises GIT_ERRORS."""
+    """The repository whose git directory (or linked worktree's record) is exactly `path`; nothing is searched for. Of
+    a conversation's worktree that is always the record, so no `.git` an agent put into it is ever followed. (Of a
+    root it may be the top of the working tree.) `bare`: without its working tree. Raises GIT_ERRORS."""
     flags = RepositoryOpenFlag.NO_SEARCH | (RepositoryOpenFlag.BARE if bare else RepositoryOpenFlag(0))
     return pygit2.Repository(str(path), flags)
+
+
+@contextmanager
+def objects_of(common: Path) -> Iterator[pygit2.Repository]:
+    """The objects and branches in the git directory `common`, without any index or working tree: comparing commits
+    through it reads no attribute file that is not in git's own directory. Raises GIT_ERRORS."""
+    with tempfile.TemporaryDirectory(prefix="thetis-git-") as place:
+        Path(place, "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        Path(place, "commondir").write_bytes(os.fsencode(common) + b"\n")
+        yield open_git_directory(Path(place), bare=True)
 
 
 def common_directory(repository: pygit2.Repository) -> Path:
