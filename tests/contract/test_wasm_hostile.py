@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 
@@ -11,6 +12,7 @@ from thetis_kernel.errors import GuestError
 from thetis_kernel.wasm.abort import Abort
 from thetis_kernel.wasm.call import GuestCall, run_in_thread, stores_opened
 from thetis_kernel.wasm.limits import PROBE_LIMITS, Limits
+from thetis_kernel.wasm.output import Captured
 
 from tests.support.runtimes import bundle, call, runtime
 
@@ -189,10 +191,17 @@ def test_a_flood_of_output_is_cut_and_the_call_goes_on():
     assert streams["stdout"].endswith("... output cut: the guest printed more than 1048576 bytes\n")
 
 
-def test_an_endless_flood_of_output_is_stopped():
-    logged = []
+def test_an_endless_flood_of_output_is_stopped_and_takes_no_memory(monkeypatch):
+    logged, sizes, close = [], [], Captured.close
+
+    def measured(self):
+        sizes.append(os.stat(self.path).st_size)
+        close(self)
+
+    monkeypatch.setattr(Captured, "close", measured)
     fails("\nwhile True: print('x' * 10_000)", "timeout", limits=SHORT, on_log=lambda *line: logged.append(line))
     assert logged[0][0] == "stdout"
+    assert set(sizes) == {1 << 20}
 
 
 def test_output_of_a_call_that_trapped_is_kept():

@@ -73,13 +73,20 @@ def test_a_damaged_runtime_is_refused_and_rebuilt(stand_in):
     assert built(where) == ["tool", "tool"]
 
 
-def test_two_processes_at_once_build_once(stand_in):
-    where = stand_in()
+def test_processes_at_once_build_once(stand_in):
+    waits_for_all = """
+    import time
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(list(pathlib.Path(os.environ["HOME"]).glob("started-*"))) < 3:
+        time.sleep(0.01)
+"""
+    where = stand_in(STAND_IN + waits_for_all)
     code = f"""
-import sys
+import os, sys
 from pathlib import Path
 from thetis_kernel.wasm import builder, runtimes
 builder.COMMAND = {builder.COMMAND!r}
+(Path({str(where)!r}) / f"started-{{os.getpid()}}").touch()
 runtimes.ensure_runtimes(["tool", "agent"], progress=lambda p: None, directory=Path({str(where / "cache")!r}))
 """
     children = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
