@@ -38,6 +38,8 @@ BATCH = 512
 TEXT_LIMIT = 16_000
 """Characters of one event that can be found; a tool's output of megabytes is not worth an index of its words."""
 MAX_WORDS = 32
+NOT_THE_INDEX = (apsw.FullError, apsw.IOError, apsw.NoMemError, apsw.BusyError, apsw.InterruptError)
+"""Errors that say nothing about the index; any other one out of it means that it is broken."""
 _SNIPPET = 80
 _WORD = re.compile(r"\w+")
 _ROWS = (
@@ -99,16 +101,23 @@ class SearchIndex:
             text = text_of(kind, _whole(form, body, self._blobs))
             if text:
                 self._connection.execute("INSERT INTO search(rowid, text) VALUES(?, ?)", (gid, text))
+        # The index writes when it must or at COMMIT; a broken one has to say so here, where it can be set right.
+        self._connection.execute("INSERT INTO search(search) VALUES('flush')")
         reached = int(found[-1][0]) if len(found) == BATCH else last_gid
         self._connection.execute("UPDATE meta SET value = ? WHERE key = 'indexed_gid'", (reached,))
         return reached
 
     def forget(self, session: int) -> None:
         """Take a conversation (by row number) out of the index, before its events go."""
-        self._connection.execute(
-            "DELETE FROM search WHERE rowid IN (SELECT gid FROM events WHERE session = ? AND gid <= ?)",
-            (session, self.indexed_gid),
-        )
+        try:
+            self._connection.execute(
+                "DELETE FROM search WHERE rowid IN (SELECT gid FROM events WHERE session = ? AND gid <= ?)",
+                (session, self.indexed_gid),
+            )
+        except NOT_THE_INDEX:
+            raise
+        except apsw.Error:
+            self.rebuild()
 
     def purge_step(self, first: bool) -> bool:
         """Rewrite a part of the index without what was deleted from it; whether there is more to do."""
@@ -123,6 +132,7 @@ class SearchIndex:
         self._connection.execute("DROP TABLE IF EXISTS search")
         schema.create_search(self._connection)
         self._connection.execute("UPDATE meta SET value = 0 WHERE key = 'indexed_gid'")
+        self.indexed_gid = 0
 
 
 def indexed_gid(connection: apsw.Connection) -> int:
@@ -130,26 +140,30 @@ def indexed_gid(connection: apsw.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE key = 'indexed_gid'").get)
 
 
-def find(connection: apsw.Connection, blobs: Blobs, query: str, limit: int, session: str = "") -> list[Hit]:
-    """Events that hold all words of `query` (the last one as a beginning), the newest first."""
+def find(
+    connection: apsw.Connection, blobs: Blobs, query: str, limit: int, session: str = ""
+) -> tuple[list[Hit], bool]:
+    """Events that hold all words of `query` (the last one as a beginning), the newest first; whether the index is sound.
+
+    Without a sound index the whole log is read for the query.
+    """
     words = words_of(query)
     if not words or limit < 1:
-        return []
+        return [], True
     match = " ".join(f'"{word}"' for word in words) + "*"
-    known = indexed_gid(connection)
-    rows = _tail(connection, blobs, match, known, session)
-    if len(rows) < limit:
-        only = "" if not session else " AND s.id = ?"
-        rows += connection.execute(
-            f"SELECT e.gid, s.id, e.seq, e.kind, e.form, e.body FROM search"
-            f" JOIN events e ON e.gid = search.rowid JOIN sessions s ON s.num = e.session"
-            f" WHERE search MATCH ? AND search.rowid <= ?{only} ORDER BY search.rowid DESC LIMIT ?",
-            (match, known, *([session] if session else []), limit - len(rows)),
-        ).fetchall()
-    return [
+    known, sound = indexed_gid(connection), True
+    try:
+        rows = _indexed(connection, match, known, limit, session)
+    except NOT_THE_INDEX:
+        raise
+    except apsw.Error:
+        rows, known, sound = [], 0, False
+    rows = (_tail(connection, blobs, match, known, session) + rows)[:limit]
+    hits = [
         Hit(found, seq, kind, snippet(text_of(kind, _whole(form, body, blobs)), words))
-        for _, found, seq, kind, form, body in rows[:limit]
+        for _, found, seq, kind, form, body in rows
     ]
+    return hits, sound
 
 
 def snippet(text: str, words: list[str]) -> str:
@@ -160,6 +174,17 @@ def snippet(text: str, words: list[str]) -> str:
     place = min(places, default=0)
     start, end = max(0, place - _SNIPPET), place + _SNIPPET
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+def _indexed(connection: apsw.Connection, match: str, known: int, limit: int, session: str) -> list[Any]:
+    """The matching events up to row `known`, from the index."""
+    return connection.execute(
+        f"SELECT e.gid, s.id, e.seq, e.kind, e.form, e.body FROM search"
+        f" JOIN events e ON e.gid = search.rowid JOIN sessions s ON s.num = e.session"
+        f" WHERE search MATCH ? AND search.rowid <= ?{' AND s.id = ?' if session else ''}"
+        f" ORDER BY search.rowid DESC LIMIT ?",
+        (match, known, *([session] if session else []), limit),
+    ).fetchall()
 
 
 def _tail(connection: apsw.Connection, blobs: Blobs, match: str, known: int, session: str) -> list[Any]:

@@ -276,7 +276,10 @@ class Store:
     def search(self, query: str, limit: int = 50, session: str = "") -> list[Hit]:
         """Events that hold all words of `query` (the last may be a beginning), newest first, of one or all conversations."""
         with self._reader.snapshot("search") as db:
-            return search.find(db, self.blobs, query, limit, session)
+            hits, sound = search.find(db, self.blobs, query, limit, session)
+        if not sound:
+            self._writer.call(self._index.rebuild)
+        return hits
 
     def lease_epoch(self, session: str) -> int:
         """The newest lease's epoch, 0 when none was taken."""
@@ -312,6 +315,10 @@ class Store:
     def verify_all(self) -> list[Verdict]:
         """`verify` for every conversation."""
         return [self.verify(row.id) for row in self.sessions()]
+
+    def reindex(self) -> None:
+        """Begin the search index anew; searches are complete, only slower, until it has caught up."""
+        self._writer.call(self._index.rebuild).result()
 
     def backup(self, target: Path) -> None:
         """Copy the whole log, as of one moment, to the new or empty directory `target`: a data directory of its own."""

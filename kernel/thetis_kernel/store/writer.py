@@ -24,7 +24,7 @@ from thetis_kernel.protocol.events import Event
 from thetis_kernel.store.admission import LiveFiles
 from thetis_kernel.store.connection import failure
 from thetis_kernel.store.ledger import Ledger, Request
-from thetis_kernel.store.search import SearchIndex
+from thetis_kernel.store.search import NOT_THE_INDEX, SearchIndex
 from thetis_kernel.store.space import Space
 
 GROUP_EVENTS = 64
@@ -236,12 +236,15 @@ class Writer:
         self._connection.execute("SAVEPOINT search")
         try:
             reached = self._index.catch_up(self._ledger.last_gid)
-        except (apsw.CorruptError, apsw.SQLError) as error:
+            self._connection.execute("RELEASE search")
+        except NOT_THE_INDEX:
+            raise
+        except apsw.Error as error:
             _log.warning("the search index is damaged and is built again: %s", type(error).__name__)
             self._connection.execute("ROLLBACK TO search")
             self._index.rebuild()
-            reached = 0
-        self._connection.execute("RELEASE search")
+            self._connection.execute("RELEASE search")
+            return self._index.indexed_gid
         return reached
 
     def _roll_back(self) -> None:
