@@ -39,8 +39,11 @@ class Life:
         self.acknowledged.append((len(self.disk.ops), event))
 
 
-def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = False, synchronous: int = 2) -> Life:
-    """First start, appends one by one and in groups, checkpoints, a spilled body, a clean close, a second start."""
+def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = False, synchronous: int | None = None) -> Life:
+    """First start, appends one by one and in groups, checkpoints, a spilled body, a clean close, a second start.
+
+    `synchronous` instead of the store's own setting, which is what is tried without it.
+    """
     disk = RecordingDisk(lying)
     life = Life(disk)
     replace, sync_dir = files.replace, files.sync_dir
@@ -59,7 +62,8 @@ def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = Fals
     monkeypatch.setattr(files, "sync_dir", synced)
     monkeypatch.setattr(writer, "CHECKPOINT_PAGES", 25)
     monkeypatch.setattr(ledger, "INLINE_LIMIT", 900)
-    monkeypatch.setitem(connection.PRAGMAS, "synchronous", synchronous)
+    if synchronous is not None:
+        monkeypatch.setitem(connection.PRAGMAS, "synchronous", synchronous)
     for _start in range(2):
         store = Store.open(directory / "data", vfs=disk.vfs, free=lambda: 0)
         sessions = [new_session_id() for _ in range(2)]
