@@ -15,7 +15,7 @@ from thetis_kernel.gateway.judging import DisposableJudge
 from thetis_kernel.protocol.gate import GuestSource, JudgeGuest
 from thetis_kernel.supervise.spawn import Plan, spawn
 
-from tests.e2e.gates import failing, fds, judged
+from tests.e2e.gates import failing, fds, fds_later, judged
 from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, manifest, tool
 
 pytestmark = pytest.mark.runtimes
@@ -38,9 +38,9 @@ async def test_a_verdict_is_kept_and_the_bundle_runs(tmp_path):
 
     from tests.support.runtimes import runtime
 
-    forge = Forge(ArtifactStore(tmp_path), DisposableJudge(fds))
+    forge = Forge(ArtifactStore(tmp_path), DisposableJudge(fds_later))
     await forge.verdict(good("tool/good"))
-    kept = Forge(ArtifactStore(tmp_path), DisposableJudge(lambda *worlds: {})).known(good("tool/good"))
+    kept = Forge(ArtifactStore(tmp_path), DisposableJudge(fds_later)).known(good("tool/good"))
     call = GuestCall(runtime("tool"), kept.bundle, {"sandbox.read-file": lambda path, options: "a\nb\n"}, TOOL_LIMITS)
     assert await asyncio.wrap_future(run_in_thread(call, "invoke", "s", '{"path": "x"}', "{}")) == "2 lines"
 
@@ -194,7 +194,7 @@ async def test_a_gate_that_dies_is_a_failing_verdict_for_the_caller(tmp_path, mo
         return child
 
     monkeypatch.setattr(module, "spawn", doomed)
-    forge = Forge(ArtifactStore(tmp_path), DisposableJudge(fds))
+    forge = Forge(ArtifactStore(tmp_path), DisposableJudge(fds_later))
     verdict = await forge.verdict(tool("while True: pass\n" + TOOL_MAIN))
     assert failing(verdict)[0] == "gate"
     assert "SIGKILL" in failing(verdict)[3]
@@ -204,7 +204,7 @@ async def test_a_gate_that_dies_is_a_failing_verdict_for_the_caller(tmp_path, mo
 
 
 async def test_no_answer_in_time_is_a_failing_verdict_and_the_host_is_gone(tmp_path):
-    judge = DisposableJudge(fds, seconds=0.3)
+    judge = DisposableJudge(fds_later, seconds=0.3)
     with pytest.raises(DeadlineExceeded):
         await judge(JudgeGuest(tool("while True: pass\n" + TOOL_MAIN), "k"))
     verdict = await Forge(ArtifactStore(tmp_path), judge).verdict(tool("while True: pass\n" + TOOL_MAIN))

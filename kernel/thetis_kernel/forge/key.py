@@ -32,10 +32,11 @@ def artifact_key(source: GuestSource, digests: Digests = runtime_digest) -> str:
 
 @functools.cache
 def gate_version() -> str:
-    """Digest over the gate's own code: a changed check makes every verdict of the old one unknown, not wrong."""
-    package = Path(__file__).parent
-    files = sorted(package.rglob("*.py"))
-    return _digest(text for file in files for text in (file.relative_to(package).as_posix(), file.read_text()))
+    """Digest over the gate's own code, and over the vocabularies it holds guests to: a changed check makes every verdict
+    of the old one unknown, not wrong."""
+    kernel = Path(__file__).parents[1]
+    files = [*sorted((kernel / "forge").rglob("*.py")), kernel / "protocol" / "blocks.py", kernel / "protocol" / "events.py"]
+    return _digest(text for file in files for text in (file.relative_to(kernel).as_posix(), file.read_text()))
 
 
 def _digest(parts: Iterable[str]) -> str:

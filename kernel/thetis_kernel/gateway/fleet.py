@@ -41,9 +41,9 @@ class Fleet:
         """End what a gateway that died left behind. Under the root's lock, before anything is started."""
         reap_leftovers(self._record)
 
-    async def built(self, *worlds: str) -> None:
-        """Have these runtimes, building what is missing. Raises RuntimeBuildError."""
-        await self._runtimes.fds(*worlds)
+    async def runtimes(self, *worlds: str) -> dict[str, int]:
+        """Have these runtimes, building what is missing; descriptors for a child. Raises RuntimeBuildError."""
+        return await self._runtimes.fds(*worlds)
 
     async def model(self) -> Child:
         """The model host."""
@@ -52,10 +52,6 @@ class Fleet:
     async def git(self) -> Child:
         """The git host."""
         return await self._helper("git", tells=self.git_tells)
-
-    async def gate(self) -> Child:
-        """The gate host; whoever used it stops it."""
-        return await self._helper("gate", "compiler", "tool", "agent", "gateway")
 
     async def face(self) -> Child:
         """The face host."""

@@ -16,10 +16,10 @@ from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest
 from thetis_kernel.gateway.fleet import Fleet
-from thetis_kernel.protocol.gate import GuestSource, JudgeGuest, Verdict
+from thetis_kernel.gateway.judging import DisposableJudge
+from thetis_kernel.protocol.gate import GuestSource, Verdict
 from thetis_kernel.protocol.worker import GuestBundle
 
-JUDGE_SECONDS = 120.0
 AGENT, RENDERER, TOOL = "agent", "gateway/tui", "tool/"
 
 
@@ -28,7 +28,7 @@ class Guests:
 
     def __init__(self, fleet: Fleet, artifacts: Path, tools_config: dict[str, dict[str, Any]]) -> None:
         self._fleet = fleet
-        self._forge = Forge(ArtifactStore(artifacts), self._judge)
+        self._forge = Forge(ArtifactStore(artifacts), DisposableJudge(fleet.runtimes))
         self._tools_config = tools_config
         self._found: dict[str, GuestBundle | GateError] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -67,7 +67,7 @@ class Guests:
         return found
 
     async def _load(self, aspect: str) -> GuestBundle:
-        await self._fleet.built("compiler", aspect.partition("/")[0])  # their digests are part of the artifact's key
+        await self._fleet.runtimes("compiler", aspect.partition("/")[0])  # their digests are part of the artifact's key
         source, known = await asyncio.to_thread(self._read, shipped_guests()[aspect], aspect)
         verdict = known or await self._forge.verdict(source)
         if not verdict.ok:
@@ -83,12 +83,3 @@ class Guests:
     def _read(self, directory: Path, aspect: str) -> tuple[GuestSource, Verdict | None]:
         source = read_guest(directory, aspect)
         return source, self._forge.known(source)
-
-    async def _judge(self, ask: JudgeGuest) -> Verdict:
-        """One candidate in a fresh gate host, which is killed afterwards."""
-        async with self._locks.setdefault("", asyncio.Lock()):
-            gate = await self._fleet.gate()
-            try:
-                return await gate.peer.call(ask, timeout=JUDGE_SECONDS)
-            finally:
-                await self._fleet.stop("gate")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from thetis_kernel.errors import PeerGone
 from thetis_kernel.protocol.gate import JudgeGuest, Verdict
@@ -16,9 +16,13 @@ AT_ONCE = 2
 
 
 class DisposableJudge:
-    """`fds(*worlds)`: {"runtime-<world>": descriptor} of sealed runtimes; what `forge.service.Forge` takes as judge."""
+    """`fds(*worlds)`: {"runtime-<world>": descriptor} of sealed runtimes. It is what `forge.service.Forge` takes as judge.
 
-    def __init__(self, fds: Callable[..., Mapping[str, int]], *, seconds: float = SECONDS) -> None:
+    Its hosts are no part of the fleet: one that a candidate brings down is that candidate's verdict, not a child that
+    keeps dying and is parked.
+    """
+
+    def __init__(self, fds: Callable[..., Awaitable[Mapping[str, int]]], *, seconds: float = SECONDS) -> None:
         self._fds = fds
         self._seconds = seconds
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -27,7 +31,7 @@ class DisposableJudge:
         """The verdict. Raises PeerGone with how the host ended when the candidate brought it down, DeadlineExceeded,
         ChildError when it could not be started."""
         async with self._free:
-            plan = Plan("gate", fds=self._fds("compiler", ask.source.world))
+            plan = Plan("gate", fds=await self._fds("compiler", ask.source.world))
             child = await spawn(plan, name=f"the gate of {ask.source.aspect}")
             try:
                 return await child.peer.call(ask, timeout=self._seconds)
