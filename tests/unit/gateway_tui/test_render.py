@@ -161,6 +161,9 @@ def test_a_turn_ends_with_what_it_took(draw: Any) -> None:
     assert done["fields"] == [["steps", "3"], ["calls", "5"], ["", "31.2k tokens in, 340 out"], ["time", "4.2 s"]]
     ended = one(draw("turn-finished", turn="t", stopped_by="limit", detail="60 model calls."))
     assert ended["tone"] == "warn" and ended["body"] == "60 model calls."
+    reasons = ("stop", "asked", "limit", "cancelled", "repeated-failure", "model-error", "error", "restarted")
+    titles = {one(draw("turn-finished", turn="t", stopped_by=reason))["title"] for reason in reasons}
+    assert len(titles) == len(reasons) and not any(title.startswith("Ended:") for title in titles)
     assert one(draw("turn-finished", turn="t", stopped_by="new-reason"))["title"] == "Ended: new-reason"
     assert draw("turn-started", turn="t", mode="agent", model="m") == []
     assert one(draw("turn-started", turn="t", attempt=2))["title"] == "Resumed for the second time"
