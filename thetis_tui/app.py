@@ -22,7 +22,7 @@ from thetis_tui.door import Connect, Door
 from thetis_tui.fatal import Fatal
 from thetis_tui.messages import Told
 from thetis_tui.sanitise import visible
-from thetis_tui.screens.main import Desk
+from thetis_tui.screens.main import SIDEBAR_FROM, Desk
 from thetis_tui.speech import Speech
 from thetis_tui.state import NEW, State
 from thetis_tui.themes import THEMES
@@ -64,6 +64,8 @@ class ThetisApp(Fatal, App[int]):
 
         self.COMMANDS = {CommandProvider}  # type: ignore[misc] # Textual's own commands are not ours
         super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (SIDEBAR_FROM, "-normal"), (160, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-high"), (30, "-tall")]
         for known in THEMES:
             self.register_theme(known)
         self.theme = theme

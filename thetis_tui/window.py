@@ -65,8 +65,11 @@ class Window:
         return Span(max(0, self.after - self.page), self.after) if self.after > 0 else None
 
     def newer(self, *, following: bool) -> Span | None:
-        """What to load at the end. A reader who is elsewhere gets no more than `high` events mounted below them."""
-        if self.at_end or (not following and len(self.mounted) >= self.high):
+        """What to load at the end: everything for a follower.
+
+        A reader who is elsewhere gets what continues a mounted end, up to `high` events, and nothing of what is far.
+        """
+        if self.at_end or (not following and (len(self.mounted) >= self.high or self.below > self.page)):
             return None
         return Span(self.upto, min(self.last, self.upto + self.page))
 

@@ -21,6 +21,7 @@ from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Ask, Tell
 
 from tests.support.fake_render import render
+from thetis_tui.summary import gist
 
 NOTICE = "rehearsal: no language model connected"
 T0 = 1_700_000_000_000
@@ -213,7 +214,7 @@ class FakeGateway:
 
     def _search(self, ask: c.Search) -> list[c.SearchHit]:
         hits = [
-            c.SearchHit(session, event.seq, event.kind, event.raw.decode()[:200])
+            c.SearchHit(session, event.seq, event.kind, gist(event))
             for session, log in self.logs.items()
             for event in log
             if event.kind in ("user", "assistant") and ask.query.lower() in event.raw.decode().lower()

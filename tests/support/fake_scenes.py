@@ -72,7 +72,6 @@ async def fix_parser(turn: FakeTurn, pace: float = 0.0) -> None:
 
 def played(gateway: FakeGateway, session: str, text: str) -> None:
     """The whole of `fix_parser` as history."""
-    asyncio.get_running_loop()
     from thetis_kernel.protocol import events as e
 
     gateway.store(session, e.User(text))

@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
@@ -48,14 +48,19 @@ class Dialog(ModalScreen[R], Generic[R]):
     Dialog { align: center middle; background: $background 70%; }
     Dialog > Vertical {
         width: 68; max-width: 100%; height: auto; max-height: 100%; padding: 1 2; background: $panel;
-        border: round $border; border-title-color: $text-accent; overflow-y: auto; scrollbar-size-vertical: 1;
+        border: round $border; border-title-color: $text-accent;
     }
+    Dialog VerticalScroll { height: auto; max-height: 12; scrollbar-size-vertical: 1; }
     Dialog .words { margin-bottom: 1; }
     Dialog .answer { height: auto; padding: 0 1; color: $text-muted; }
     Dialog.-armed .answer { color: $text; }
-    Dialog .answer.-marked { background: $block-cursor-background; }
+    Dialog .answer.-marked { background: $accent 20%; }
     Dialog .note { margin-top: 1; color: $text-muted; }
-    Dialog.-short > Vertical { padding: 0 1; border: none; }
+    Dialog.-short > Vertical { padding: 0; border: none; height: 100%; width: 100%; }
+    Dialog.-short VerticalScroll { height: 1fr; max-height: 100%; }
+    Dialog.-short .words { margin-bottom: 0; }
+    Dialog.-short .answer { height: 1; text-wrap: nowrap; text-overflow: ellipsis; padding: 0; }
+    Dialog.-short .note { display: none; }
     """
     AUTO_FOCUS = ""
 
@@ -76,7 +81,8 @@ class Dialog(ModalScreen[R], Generic[R]):
 
     def compose(self) -> ComposeResult:
         with titled(Vertical(), self._heading):
-            yield Static(Content(self._words), classes="words", markup=False)
+            with VerticalScroll(can_focus=False):
+                yield Static(Content(self._words), classes="words", markup=False)
             for index, option in enumerate(self._options):
                 text = Content.assemble((f" {option.key} ", "$text-accent bold"), f" {option.label}")
                 yield Static(text, classes="answer -marked" if index == 0 else "answer", markup=False)

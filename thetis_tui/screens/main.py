@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 OPEN_VIEWS = 4
 """Conversations kept mounted, so that going back costs nothing."""
-_SIDEBAR_FROM = 100
+SIDEBAR_FROM = 100
 """Columns from which the list is shown without being asked for."""
 
 
@@ -46,10 +46,6 @@ class Desk(Screen[None]):
     """The main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [binding for command in ALL for binding in command.bindings()]
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
-        (0, "-tiny"), (60, "-narrow"), (_SIDEBAR_FROM, "-normal"), (160, "-wide"),
-    ]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-high"), (30, "-tall")]  # noqa: RUF012 - as above
     AUTO_FOCUS = "#prompt"
 
     def __init__(self, state: State) -> None:
@@ -59,7 +55,7 @@ class Desk(Screen[None]):
         self.heading = Heading()
         self.progress = ProgressLine()
         self.banner = Banner()
-        self.composer = Composer(state.now)
+        self.composer = Composer(lambda: state.now())
         self.status = StatusBar()
         self.pane = EventPane()
         self.view = ConversationView()
@@ -96,10 +92,10 @@ class Desk(Screen[None]):
     @property
     def _roomy(self) -> bool:
         """Whether the list stands beside the transcript rather than over it."""
-        return self.size.width >= _SIDEBAR_FROM
+        return self.size.width >= SIDEBAR_FROM
 
     def on_resize(self, event: events.Resize) -> None:
-        if event.size.width >= _SIDEBAR_FROM:
+        if event.size.width >= SIDEBAR_FROM:
             self.remove_class("-listed")
 
     def toggle_sidebar(self) -> None:

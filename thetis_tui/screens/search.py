@@ -48,6 +48,8 @@ class SearchScreen(ModalScreen[SearchHit | None]):
     SearchScreen OptionList {
         border: none; background: transparent; height: 1fr; padding: 0; margin-top: 1; scrollbar-size-vertical: 1;
     }
+    SearchScreen OptionList > .option-list--option { padding: 0 1; }
+    SearchScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
     SearchScreen OptionList:focus { border: none; background-tint: transparent; }
     """
 

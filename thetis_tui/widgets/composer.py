@@ -148,6 +148,13 @@ class Composer(Vertical):
                 self._timer.resume()
         self._title()
 
+    def still(self) -> None:
+        """Stop the spinner where it begins (for pictures)."""
+        if self._timer is not None:
+            self._timer.pause()
+        self._beat = 0
+        self._title()
+
     def watch_hint(self, hint: str) -> None:
         self.frame.border_subtitle = Content(hint)
 

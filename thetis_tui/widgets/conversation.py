@@ -27,6 +27,8 @@ from thetis_tui.widgets.transcript import Transcript
 from thetis_tui.widgets.welcome import Welcome
 from thetis_tui.window import Window
 
+_FOUND = 4.0
+"""Seconds a found row stands out."""
 _NOTED = frozenset({"user", "nudge", "assistant", "tool-result", "turn-finished"})
 
 
@@ -106,11 +108,13 @@ class ConversationView(Vertical):
         """Bring event `seq` into view."""
         if not self.transcript.has(seq) and self.transcript.row_of(seq) is None:
             await self._fill(self.window.last, seq)
-        row = self.transcript.row_of(seq)
-        if row is not None:
-            self.transcript.release_anchor()
-            self.transcript.scroll_to_widget(row, animate=False, top=True)
-            row.add_class("-found")
+        async with self._changing:
+            row = self.transcript.row_of(seq)
+            if row is not None:
+                await self._laid_out()
+                self.transcript.bring(row)
+                row.add_class("-found")
+                self.set_timer(_FOUND, lambda: row.remove_class("-found"))
 
     async def to_end(self) -> None:
         """Go to the end of the log and follow it."""
@@ -246,6 +250,8 @@ class ConversationView(Vertical):
             await self._wake.wait()
             self._wake.clear()
             try:
+                if self.transcript.following and self.window.below > self.window.high:
+                    await self._fill(self.window.last, 0)  # far behind: the end at once, not everything up to it
                 async with self._changing:
                     await self._grow_down()
             except ThetisError as error:
@@ -334,7 +340,10 @@ class ConversationView(Vertical):
         """The reader nears the end of what is mounted: mount what comes after it."""
         try:
             async with self._changing:
-                if not self.transcript.following and len(self.window.mounted) >= self.window.high:
+                span = self.window.newer(following=True)
+                if span is not None and self._log is not None:
+                    blocks = await rendered(self._log, self.session, span)
+                    self.window.loaded(span, await self.transcript.add(blocks))
                     await self.transcript.drop(self.window.cut_top())
         except ThetisError as error:
             self._failed(error)

@@ -28,6 +28,8 @@ from thetis_tui.text import cut, plural
 PAGE = 100
 PAGES = 24
 """Pages of lines kept."""
+_KINDS = 15
+"""Cells of the column of kinds where there is room for one."""
 _COLOURS = {
     "user": "$text-accent", "nudge": "$text-accent", "assistant": "$text", "tool-invocation": "$text-secondary",
     "tool-result": "$text-secondary", "incident": "$text-error", "turn-started": "$text-disabled",
@@ -130,7 +132,8 @@ class EventLines(ScrollView, can_focus=True):
             return Content.styled(f" {number} …", "$text-disabled")
         when, kind, text = line
         time = f"{when} " if width >= 44 else ""
-        head = Content.assemble((f" {number} {time}", "$text-disabled"), (kind, _COLOURS.get(kind, "$text-muted")))
+        colour, column = _COLOURS.get(kind, "$text-muted"), _KINDS if width >= 60 else 0
+        head = Content.assemble((f" {number} {time}", "$text-disabled"), (kind.ljust(column), colour))
         return head + Content.styled(" " + cut(text, width - head.cell_length - 2), "$text-muted")
 
     def watch_cursor(self) -> None:

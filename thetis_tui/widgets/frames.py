@@ -15,6 +15,6 @@ W = TypeVar("W", bound=Widget)
 def titled(widget: W, title: str = "", subtitle: str = "") -> W:
     """`widget` with texts in its border, literally; "" removes one."""
     title, subtitle = one_line(title), one_line(subtitle)
-    widget.border_title = Content(f" {title} ") if title else None
-    widget.border_subtitle = Content(f" {subtitle} ") if subtitle else None
+    widget.border_title = Content(title) if title else None
+    widget.border_subtitle = Content(subtitle) if subtitle else None
     return widget

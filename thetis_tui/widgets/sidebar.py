@@ -104,7 +104,8 @@ class Sidebar(Vertical):
         prompts = [self._new_line(), *(self._lines(entry) for entry in self.entries)]
         if ids == self._ids:
             for option_id, prompt in zip(ids, prompts, strict=True):
-                if self.list.get_option(option_id).prompt != prompt:
+                shown = self.list.get_option(option_id).prompt
+                if not (isinstance(shown, Content) and shown.is_same(prompt)):  # equality leaves styles out
                     self.list.replace_option_prompt(option_id, prompt)
         else:
             marked = self.list.highlighted_option.id if self.list.highlighted_option else None

@@ -10,6 +10,8 @@ from textual.widget import Widget
 from thetis_tui.state import StatusView
 from thetis_tui.text import cut
 
+_NOTICE = 44
+"""Cells of a model's notice here; the page of an empty conversation says all of it."""
 _WALLS = {"bubblewrap": "walled", "landlock": "walled (landlock)", "none": "no walls"}
 _STATES = {
     "interrupted": ("interrupted", "$text-warning"),
@@ -59,7 +61,7 @@ class StatusBar(Widget):
         if view.mode:
             out.append((f"{view.mode}, read-only", "$text-warning") if view.read_only else (view.mode, "$text"))
         if view.notice:
-            out.append((view.notice, "$text-warning"))
+            out.append((cut(view.notice, _NOTICE), "$text-warning"))
         elif view.model:
             out.append((view.model, "$text-muted"))
         if view.walls:

@@ -70,6 +70,15 @@ class Transcript(VerticalScroll, can_focus=False):
         self._pin = None
         self.anchor()
 
+    def bring(self, row: Row) -> None:
+        """Put a mounted, laid out row at the top of the view."""
+        placed = self._arranged.placements if self._arranged is not None else []
+        at = next((p.region.y for p in placed if p.widget is row), None)
+        if at is not None:
+            self.scroll_to(y=max(0, at - 1), animate=False, immediate=True)
+            if not self.following:
+                self._pin = (row, at)
+
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
         """Keep the row the reader looks at where it is, whatever happened above it, in the same layout pass."""
         result = super().arrange(size, optimal)

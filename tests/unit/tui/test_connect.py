@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.fake_gateway import FakeGateway
-from tests.support.fake_scenes import furnished, played
-from tests.support.fake_screen import screen
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import RemoteError, RootError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
+
+from tests.support.fake_gateway import FakeGateway
+from tests.support.fake_scenes import furnished, played
+from tests.support.fake_screen import screen
 from thetis_tui.widgets.rows.texts import UserRow
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from textual import events
+from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol import events as e
 
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_scenes import furnished
 from tests.support.fake_screen import screen
-from thetis_kernel.protocol import client as c
-from thetis_kernel.protocol import events as e
 from thetis_tui.widgets.prompt import Prompt
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol import events as e
 
 from tests.support.fake_gateway import FakeGateway, FakeTurn
 from tests.support.fake_scenes import ANSWER, fix_parser
 from tests.support.fake_screen import Shown, screen
-from thetis_kernel.protocol import client as c
-from thetis_kernel.protocol import events as e
 from thetis_tui.widgets.rows.texts import ProseRow, ThinkingRow
 from thetis_tui.widgets.rows.tool import ToolRow
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol import events as e
+
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_scenes import fix_parser, played
 from tests.support.fake_screen import Shown, screen
-from thetis_kernel.protocol import client as c
-from thetis_kernel.protocol import events as e
 from thetis_tui.widgets.rows.base import Row
 from thetis_tui.widgets.rows.tool import ToolRow
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.fake_gateway import FakeGateway
-from tests.support.fake_screen import Shown, screen
 from thetis_kernel.errors import RemoteError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
+
+from tests.support.fake_gateway import FakeGateway
+from tests.support.fake_screen import Shown, screen
 from thetis_tui.screens.dialog import Dialog
 from thetis_tui.widgets.rows.texts import UserRow
 

@@ -64,6 +64,14 @@ def test_a_reader_elsewhere_is_not_fed_without_end() -> None:
         load(window, span)
     assert len(window.mounted) <= 20 + 10
     assert window.below > 400
+    assert window.newer(following=True) is not None
+
+
+def test_what_continues_the_end_is_mounted_for_a_reader_a_little_above_it() -> None:
+    window = Window(page=10, high=20, low=12)
+    load(window, window.open(10))
+    window.grew(13)
+    assert window.newer(following=False) == Span(10, 13)
 
 
 def test_reading_up_cuts_the_far_end_and_it_can_be_read_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.content import Content
 from thetis_kernel.protocol.blocks import Block
 
@@ -162,11 +163,22 @@ class NoteRow(FoldRow):
         title = self.block.title or ("" if self.block.body else self.block.kind)
         if not title:
             return []
-        return wrapped(Content.styled(f"{glyph} {one_line(title)}", style), width)
+        line = Content.styled(f"{glyph} {one_line(title)}", style)
+        if self._fits_beside(width):
+            line += Content.styled(f"  {one_line(self.block.body)}", "$text-muted")
+        return wrapped(line, width)
+
+    def _fits_beside(self, width: int) -> bool:
+        """Whether a short text stands on its title's line."""
+        block = self.block
+        short = bool(block.title and block.body) and "\n" not in block.body.strip() and block.format == "text"
+        return short and not block.folded and cell_len(one_line(block.title) + one_line(block.body)) + 4 <= width
 
     def body(self, width: int) -> list[Line]:
         block = self.block
         out: list[Line] = []
+        if self._fits_beside(width + 2):
+            return out
         if block.format == "markdown" and block.body:
             out += Document(visible(block.body)).lines(width)
         elif block.body:

@@ -142,7 +142,7 @@ class ToolRow(FoldRow):
         if block.format == "code":
             text = highlighted(visible(body), block.language)
         else:
-            text = Content.styled(console(body), "$text-error" if block.tone == "bad" else "$text-muted")
+            text = Content.styled(console(body), "$text-muted")
         out: list[Line] = []
         for hard in text.split(allow_blank=True):
             out += folded(hard, width)
