@@ -145,7 +145,7 @@ async def test_cancelling_a_start_leaves_nothing() -> None:
 
 
 async def test_it_cleans_up_when_asked_and_ends_at_once(tmp_path: Path) -> None:
-    """Although a daemon thread is inside C code, where an ordinary interpreter exit might crash."""
+    """Although a thread is inside C code, where an ordinary interpreter exit would wait for it, or crash."""
     child = await spawn(Plan("farewell", cwd=tmp_path), source=ROLES)
     ended = await child.terminate(grace=10)
     assert (ended.status, ended.asked, ended.hung) == (0, True, False)
@@ -358,6 +358,20 @@ async def test_a_busy_child_is_not_hung() -> None:
     await fleet.supervisor.close()
 
 
+async def test_a_short_pause_of_a_child_is_forgiven() -> None:
+    fleet = Fleet(heartbeat=Heartbeat(interval=0.1, silence=5.0))
+    child = await fleet.supervisor.ensure("one", STATES)
+    os.kill(child.pid, signal.SIGSTOP)
+    await until(lambda: _stopped(child.pid))
+    heard = child.peer.pongs
+    await asyncio.sleep(0.5)  # some beats are missed
+    assert child.peer.pongs <= heard + 1
+    os.kill(child.pid, signal.SIGCONT)
+    await until(lambda: child.peer.pongs >= heard + 3)
+    assert fleet.incidents == []
+    await fleet.supervisor.close()
+
+
 async def test_our_own_pause_is_not_the_childs_silence() -> None:
     """The gateway was stopped for longer than the limit, and goes on: nobody is killed for that."""
     fleet = Fleet(heartbeat=Heartbeat(interval=0.05, silence=0.3))
@@ -392,6 +406,19 @@ async def test_a_leased_child_is_not_stopped_for_idleness() -> None:
         await asyncio.wait_for(other.wait(), 20)
         assert child.alive
     await asyncio.wait_for(child.wait(), 20)
+    await fleet.supervisor.close()
+
+
+async def test_a_child_being_asked_whether_it_is_idle_is_given_to_nobody() -> None:
+    fleet = Fleet(sweep=0.02)
+    child = await fleet.supervisor.ensure("one", STATES, idle=0.0)
+    os.kill(child.pid, signal.SIGSTOP)  # so that the question stays open
+    await until(lambda: child.peer.open_calls == 1)
+    coming = asyncio.create_task(fleet.supervisor.ensure("one", STATES))
+    done, _ = await asyncio.wait([coming], timeout=0.2)
+    assert not done
+    os.kill(child.pid, signal.SIGCONT)
+    assert (await asyncio.wait_for(coming, 20)).pid != child.pid
     await fleet.supervisor.close()
 
 
