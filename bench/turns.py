@@ -153,8 +153,10 @@ def agent_turn() -> None:
         call = f"call_{n}"
         bodies += [
             ev.User(text=f"question {n}"), ev.TurnStarted(turn=f"t{n}", mode="agent", model="m"),
-            ev.Assistant(blocks=[{"type": "text", "text": "Looking."}, {"type": "tool_use", "id": call, "name": "read",
-                                                                          "input": {"path": "a.py"}}], end="tool-use", turn=f"t{n}"),
+            ev.Assistant(
+                blocks=[{"type": "text", "text": "Looking."},
+                        {"type": "tool_use", "id": call, "name": "read", "input": {"path": "a.py"}}],
+                end="tool-use", turn=f"t{n}"),
             ev.ToolInvocation(call=call, name="read", args={"path": "a.py"}, op="files.read-file", mutating=False, turn=f"t{n}"),
             ev.ToolResult(call=call, outcome="ok", turn=f"t{n}", content=json.dumps(
                 {"path": "a.py", "text": "x = 1\n" * 100, "first": 1, "lines": 100, "total": 100, "truncated": False})),
@@ -163,7 +165,8 @@ def agent_turn() -> None:
     bodies += [ev.User(text="and now?"), ev.TurnStarted(turn="t", mode="agent", model="m"), ev.SystemNote(text="a note")]
     page = json.dumps({"events": [{"seq": n, "kind": ev.kind_of(b), "ts_ms": n, "body": json.loads(ev.encode_body(b))}
                                   for n, b in enumerate(bodies, 1)], "next": len(bodies), "end": True})
-    turn_json = json.dumps({"session": "s", "turn": "t", "mode": {"id": "agent", "label": "Agent", "read_only": False, "prompt": ""},
+    turn_json = json.dumps({"session": "s", "turn": "t", "mode": {"id": "agent", "label": "Agent", "read_only": False,
+                                     "prompt": ""},
                             "model": {"id": "m", "label": "m", "window": 200000, "max_output": 8192},
                             "root": {"path": ".", "branch": "conv/x", "project_rules": "", "workspace": []},
                             "limits": {"iterations": 60, "tokens": 10**6, "wall_ms": 10**6}, "attempt": 0})
@@ -248,7 +251,8 @@ async def large_checkout() -> None:
 
 
 def main() -> None:
-    os.environ.setdefault("THETIS_RUNTIMES", str(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thetis/runtimes"))
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    os.environ.setdefault("THETIS_RUNTIMES", str(Path(cache, "thetis", "runtimes")))
     start_up()
     cold_turn()
     asyncio.run(workers())

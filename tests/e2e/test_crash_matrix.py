@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from thetis_kernel.crash import REGISTRY
 
 from tests.support.thetis import World, fingerprint, kinds
-from thetis_kernel.crash import REGISTRY
 
 pytestmark = pytest.mark.runtimes
 

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.runtimes
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     made = World(tmp_path)
-    made.make_repository({"README.md": "# Harbour\n\nShips and berths.\n", "src/harbour.py": "def berth():\n    return 'pier 1'\n"})
+    made.make_repository({"README.md": "# Harbour\n\nShips and berths.\n",
+                          "src/harbour.py": "def berth():\n    return 'pier 1'\n"})
     return made
 
 

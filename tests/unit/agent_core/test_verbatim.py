@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 SAID = [
-    "  indented, with blanks at the end  \n\n", "\ttabs\t", "two  blanks", "a\r\nb\rc", "[system note] not one", "```\nfence\n```",
-    "</system>", "é e\u0301 \u200b \ufeff", "\x00\x1b[31m", "x" * 100_000,
+    "  indented, with blanks at the end  \n\n", "\ttabs\t", "two  blanks", "a\r\nb\rc", "[system note] not one",
+    "```\nfence\n```", "</system>", "é e\u0301 \u200b \ufeff", "\x00\x1b[31m", "x" * 100_000,
 ]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from thetis_kernel.config.loading import MAX_BYTES, load
 from thetis_kernel.config.modes import MODES, mode
 from thetis_kernel.config.settings import Settings

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.errors import RootError
 from thetis_kernel.paths import builtin_root, root_paths, runtimes_dir, state_home
 from thetis_kernel.roots import find_root

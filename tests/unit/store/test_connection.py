@@ -9,7 +9,9 @@ from thetis_kernel.store import connection
 from thetis_kernel.store.store import Store
 
 
-@pytest.mark.parametrize(("version", "fine"), [("3.40.1", False), ("3.51.2", False), ("3.51.3", True), ("3.54.1", True), ("4.0", True)])
+@pytest.mark.parametrize(
+    ("version", "fine"), [("3.40.1", False), ("3.51.2", False), ("3.51.3", True), ("3.54.1", True), ("4.0", True)]
+)
 def test_an_old_sqlite_is_refused(tmp_path, monkeypatch, version, fine):
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: version)
     if fine:

@@ -103,7 +103,8 @@ def test_values_go_back_with_a_rewind_and_forth_with_another():
 
 def test_the_branch_is_what_last_succeeded():
     state = folds.fold(events(
-        started(), BranchOp("materialised", False), BranchOp("materialised", True, after="a"), BranchOp("commit", True, after="b"),
+        started(), BranchOp("materialised", False), BranchOp("materialised", True, after="a"),
+        BranchOp("commit", True, after="b"),
         BranchOp("merge", False, after="c"),
     ))  # fmt: skip
     assert state.materialised.after == "a" and state.branch.after == "b"
@@ -141,7 +142,8 @@ def test_a_fork_starts_afresh_where_its_parent_is_concerned():
 
 def test_the_unknown_and_the_unreadable_change_nothing():
     log = [*events(started(), User(text="hello")),
-           Event("0" * 16, 3, "x", 0, "from-the-future", 9, b"{}"), Event("0" * 16, 4, "y", 0, "user", 1, b'{"kind":"user"}')]  # fmt: skip
+           Event("0" * 16, 3, "x", 0, "from-the-future", 9, b"{}"),
+           Event("0" * 16, 4, "y", 0, "user", 1, b'{"kind":"user"}')]  # fmt: skip
     state = folds.fold(log)
     assert (state.seq, state.last_user_text, state.skipped) == (4, "hello", 1)
     assert folds.fold(events(Unknown("new", b"{}"))).skipped == 0

@@ -12,7 +12,8 @@ seqs = st.integers(1, LAST)
 operations = st.dictionaries(
     seqs,
     st.builds(Rewind, to_seq=st.integers(-1, LAST))
-    | st.builds(Compaction, spans=st.lists(st.tuples(st.integers(-1, LAST), st.integers(-1, LAST)), max_size=3), summary=st.just("s")),
+    | st.builds(Compaction, spans=st.lists(st.tuples(st.integers(-1, LAST), st.integers(-1, LAST)), max_size=3),
+                summary=st.just("s")),
     max_size=6,
 ).map(lambda found: sorted(found.items()))
 
@@ -55,5 +56,6 @@ def test_cases():
     assert projection.live(9, [(5, 2), (8, 4)]) == [(1, 4), (8, 9)], "back to an abandoned branch"
     assert projection.project(9, [(6, Compaction([(2, 9)], "s"))]) == [(1, 9)], "a span past its compaction is none"
     assert projection.project(9, [(6, Compaction([], "s"))]) == [(1, 9)]
-    assert projection.project(9, [(6, Compaction([(2, 3)], "s")), (9, Compaction([(5, 8)], "t"))]) == [(1, 1), (4, 4), (6, 6), (9, 9)]
+    compacted = [(6, Compaction([(2, 3)], "s")), (9, Compaction([(5, 8)], "t"))]
+    assert projection.project(9, compacted) == [(1, 1), (4, 4), (6, 6), (9, 9)]
     assert projection.project(9, [(6, Compaction([(2, 3)], "s")), (9, Compaction([(1, 8)], "t"))]) == [(9, 9)]

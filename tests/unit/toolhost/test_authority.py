@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from thetis_kernel.errors import Refused
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.protocol.worker import Place
@@ -16,7 +15,8 @@ from thetis_kernel.toolhost.operations import OPERATIONS
 def imports_of_the_contract() -> set[str]:
     """Interface.function of every interface some world imports, read from the contract's text."""
     text = re.sub(r"//.*", "", (builtin_root() / "wit" / "thetis.wit").read_text())
-    imported = {name for world in re.findall(r"world [\w-]+ \{(.*?)\n\}", text, re.S) for name in re.findall(r"import ([\w-]+);", world)}
+    worlds = re.findall(r"world [\w-]+ \{(.*?)\n\}", text, re.S)
+    imported = {name for world in worlds for name in re.findall(r"import ([\w-]+);", world)}
     found = set()
     for interface, body in re.findall(r"interface ([\w-]+) \{(.*?)\n\}", text, re.S):
         if interface in imported:

@@ -6,7 +6,6 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.toolhost.bounds import cut
 
 TEXTS = st.text(st.sampled_from("aé€😀\n"), max_size=200)

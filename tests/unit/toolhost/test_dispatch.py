@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support.turns import turn_context
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.events import ToolInvocation, ToolResult
 from thetis_kernel.protocol.worker import GuestBundle
 from thetis_kernel.toolhost.bounds import MAX_CONTENT
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.dispatch import MAX_CALLS, direct, invoke_many
+
+from tests.support.turns import turn_context
 
 
 def run(context: TurnContext, *calls: dict[str, Any]) -> list[dict[str, Any]]:

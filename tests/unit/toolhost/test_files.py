@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
-
-from tests.support.turns import turn_context
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.toolhost.operations import OPERATIONS, perform
 from thetis_kernel.toolhost.search import search_files
+
+from tests.support.turns import turn_context
 
 
 def test_reading_in_parts(tmp_path: Path) -> None:
@@ -92,7 +92,8 @@ def test_search_finds_hidden_but_not_git_nor_ignored(tmp_path: Path) -> None:
     (tmp_path / "wt" / ".gitignore").write_text("node_modules\n")
     found = perform(context, "files.search-files", "c", {"pattern": "needle"})["matches"]
     assert sorted((m["path"], m["line"]) for m in found) == [(".github/x.yml", 1), ("a.py", 1)]
-    assert perform(context, "files.search-files", "c", {"pattern": "needle", "mode": "files", "glob": "*.py"})["files"] == ["a.py"]
+    only = perform(context, "files.search-files", "c", {"pattern": "needle", "mode": "files", "glob": "*.py"})
+    assert only["files"] == ["a.py"]
     counts = perform(context, "files.search-files", "c", {"pattern": "needle", "mode": "count"})["counts"]
     assert {c["path"]: c["count"] for c in counts} == {".github/x.yml": 1, "a.py": 1}
     with pytest.raises(ThetisError, match="regex parse error"):

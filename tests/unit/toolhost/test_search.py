@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from thetis_kernel.toolhost.operations import perform
 
 from tests.support.turns import turn_context
-from thetis_kernel.toolhost.operations import perform
 
 
 @pytest.mark.parametrize("name", ["--pre=./evil", "--hostname-bin=./evil", "-zz", "--files"])

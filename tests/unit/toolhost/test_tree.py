@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.toolhost.tree import PathError, Tree
 
@@ -70,7 +69,7 @@ def test_writes_keep_mode_make_parents_and_leave_no_scrap(tree: Tree, tmp_path: 
     assert script.stat().st_mode & 0o777 == 0o755
     assert tree.write_text("x/y/z.txt", "deep") is True
     assert (tmp_path / "wt" / "x" / "y" / "z.txt").read_text() == "deep"
-    assert not [p for p in (tmp_path / "wt").rglob(".thetis-*")]
+    assert not list((tmp_path / "wt").rglob(".thetis-*"))
 
 
 @pytest.mark.parametrize("path", [".git", ".git/config", ".GIT/hooks/pre-commit", "sub/.git/config"])
