@@ -89,7 +89,8 @@ def group_commit(directory: Path) -> None:
                 worst.append(max(waits))
     store.close()
     one, many = quantile(rates[1], 0.5), quantile(rates[CLIENTS], 0.5)
-    emit("group_commit_16_vs_1", many / one, "ratio of events/s", 4 * CLIENTS * PER_CLIENT, against=f"one client {one:.0f}/s, goal 3")
+    emit("group_commit_16_vs_1", many / one, "ratio of events/s", 4 * CLIENTS * PER_CLIENT,
+         against=f"one client {one:.0f}/s, goal 3")  # fmt: skip
     emit("group_commit_16_worst_ack_ms", max(worst) * 1e3, "ms", 4 * CLIENTS * PER_CLIENT, against="goal 100")
 
 

@@ -41,7 +41,25 @@ class TurnStats(msgspec.Struct):
     turn: str = ""
     iterations: int = 0
     tool_calls: int = 0
-    usage: Usage = Usage()
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    estimated: bool = False
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies, estimated if any of them is."""
+        return Usage(self.input, self.output, self.cache_read, self.cache_write, self.estimated)
+
+    def add(self, usage: Usage) -> None:
+        """Count one reply."""
+        self.iterations += 1
+        self.input += usage.input
+        self.output += usage.output
+        self.cache_read += usage.cache_read
+        self.cache_write += usage.cache_write
+        self.estimated = self.estimated or usage.estimated
 
 
 class SessionState(msgspec.Struct):
@@ -193,10 +211,12 @@ def _user(state: SessionState, seq: int, body: User) -> None:
 
 
 def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
-    state.said = next((b.text for b in body.blocks if b.type == "text" and b.text.strip()), state.said)
-    state.stats.iterations += 1
+    for block in body.blocks:
+        if block.type == "text" and block.text.strip():
+            state.said = block.text
+            break
     state.unread_nudges = 0
-    state.stats.usage = total(state.stats.usage, body.usage)
+    state.stats.add(body.usage)
 
 
 def _nudge(state: SessionState, seq: int, body: Nudge) -> None:
@@ -287,17 +307,6 @@ def _child(state: SessionState, seq: int, body: ChildStarted) -> None:
 
 def _child_settled(state: SessionState, seq: int, body: ChildSettled) -> None:
     state.children.pop(body.child, None)
-
-
-def total(one: Usage, other: Usage) -> Usage:
-    """The tokens of both; estimated if either is."""
-    return Usage(
-        one.input + other.input,
-        one.output + other.output,
-        one.cache_read + other.cache_read,
-        one.cache_write + other.cache_write,
-        one.estimated or other.estimated,
-    )
 
 
 def _on(type_: Any, handle: Callable[[SessionState, int, Any], None]) -> tuple[Callable[[bytes], Any], Any]:

@@ -23,6 +23,8 @@ from thetis_kernel.store.blobs import Blobs
 PAGE_EVENTS = 1000
 PAGE_BYTES = 1 << 20
 IDLE_CONNECTIONS = 4
+CHUNK = 256
+"""Rows asked of SQLite at once: few enough that a page of large bodies reads little in vain."""
 UNREADABLE = (apsw.CorruptError, UnicodeDecodeError)
 """What a damaged page or a flipped bit in a text column raises while rows are fetched."""
 _ROWS = (
@@ -117,20 +119,19 @@ class Reader:
 
     def events(self, line: Line, rows: list[chain.Row], *, salvage: bool = False) -> list[Event]:
         """The events of verified rows. A blob that is missing or damaged damages its conversation from there on."""
-        events: list[Event] = []
-        for row in rows:
-            seq, event_id, kind, v, ts_ms, form, body, digest = row
-            if form != ledger.INLINE:
-                try:
-                    body = ledger.whole(form, body, self._blobs)
-                except StoreError as error:
-                    if error.code not in ("blob-missing", "blob-damaged"):
-                        raise
-                    self._on_damage(line.id, seq)
-                    if salvage:
-                        return events
-                    raise ledger.damaged(line.id, seq) from error
-            events.append(Event(line.id, seq, event_id, ts_ms, kind, v, body, digest.hex()))
+        session, inline = line.id, ledger.INLINE
+        at = 0
+        try:
+            events: list[Event] = []
+            for at, event_id, kind, v, ts_ms, form, body, digest in rows:
+                raw = body if form == inline else ledger.whole(form, body, self._blobs)
+                events.append(Event(session, at, event_id, ts_ms, kind, v, raw, digest.hex()))
+        except StoreError as error:
+            if error.code not in ("blob-missing", "blob-damaged"):
+                raise
+            self._on_damage(session, at)
+            if not salvage:
+                raise ledger.damaged(session, at) from error
         return events
 
     def close(self) -> None:
@@ -172,15 +173,36 @@ def _fetch(
     """The rows there are, and whether the byte limit ended them. A page SQLite cannot read ends them too."""
     rows: list[Any] = []
     size = 0
-    try:
-        for row in db.execute(_ROWS, (num, after, last, wanted)):
-            size += len(row[6]) if row[5] == ledger.INLINE else _spilled_size(row[6])
-            if rows and size > max_bytes:
-                return rows, True
-            rows.append(row)
-    except UNREADABLE:
-        return rows, False
+    while len(rows) < wanted:
+        at = rows[-1][0] if rows else after
+        some, readable = _some(db, num, at, last, min(CHUNK, wanted - len(rows)))
+        sizes = [len(row[6]) if row[5] == ledger.INLINE else _spilled_size(row[6]) for row in some]
+        if size + sum(sizes) > max_bytes:
+            for row, length in zip(some, sizes, strict=True):
+                size += length
+                if rows and size > max_bytes:
+                    return rows, True
+                rows.append(row)
+        else:
+            size += sum(sizes)
+            rows += some
+        if not readable or not some:
+            break
     return rows, False
+
+
+def _some(db: apsw.Connection, num: int, after: int, last: int, wanted: int) -> tuple[list[Any], bool]:
+    """The next rows, and whether all of them could be read; taken at once unless there is damage to go around."""
+    try:
+        return db.execute(_ROWS, (num, after, last, wanted)).fetchall(), True
+    except UNREADABLE:
+        rows: list[Any] = []
+        try:
+            for row in db.execute(_ROWS, (num, after, last, wanted)):
+                rows.append(row)
+        except UNREADABLE:
+            return rows, False
+        return rows, True
 
 
 def _spilled_size(reference: bytes) -> int:

@@ -80,8 +80,7 @@ class _Cut:
                 self.asked += [(call, body.turn or self.turn) for call in _calls(body.blocks)]
                 stats = self.turns.get(body.turn or self.turn)
                 if stats is not None:
-                    stats.iterations += 1
-                    stats.usage = folds.total(stats.usage, body.usage)
+                    stats.add(body.usage)
             case TurnStarted():
                 self.turn = body.turn
                 self.turns[body.turn] = folds.TurnStats(body.turn)

@@ -37,6 +37,8 @@ def clean(struct: S) -> S:
     changes: dict[str, Any] = {}
     for name in struct.__struct_fields__:
         old = getattr(struct, name)
+        if old.__class__ is str and old.isascii():
+            continue  # most fields of most events
         new = value(old, 1)
         if new is not old:
             changes[name] = new
