@@ -338,9 +338,10 @@ async def test_a_stopped_child_is_found_hung_and_others_go_on() -> None:
     os.kill(stuck.pid, signal.SIGSTOP)
     await until(lambda: _stopped(stuck.pid))
     call = asyncio.create_task(stuck.peer.call(Report(), timeout=None))
-    while not stuck.exit:
-        assert await other.peer.call(Report())
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while not stuck.exit:
+            assert await other.peer.call(Report())
+            await asyncio.sleep(0.01)
     with pytest.raises(PeerGone):
         await call
     assert fleet.codes == ["child-hung"] and stuck.exit.hung
