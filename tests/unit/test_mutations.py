@@ -98,8 +98,14 @@ class FakeCopy:
 def test_only_red_tests_count(capsys: pytest.CaptureFixture[str], status: int | None, noticed: bool, word: str) -> None:
     mutation = Mutation("a-rule", "A rule.", ["t"], [Hunk("x.py", "a", "b")])
     copy: Any = FakeCopy(status)
-    assert try_out(copy, mutation) is noticed
+    assert try_out(copy, mutation, sound=True) is noticed
     assert word in capsys.readouterr().out
+
+
+def test_tests_that_are_red_anyway_prove_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    copy: Any = FakeCopy(1)
+    assert try_out(copy, Mutation("a-rule", "A rule.", ["t"], [Hunk("x.py", "a", "b")]), sound=False) is False
+    assert "fail without it" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -109,6 +115,6 @@ def test_a_real_copy_is_imported_mutated_and_restored(tmp_path: Path) -> None:
     watched = next(mutation for mutation in ALL if mutation.name == "config-user-only-tools")
     comment = Hunk("kernel/thetis_kernel/config/settings.py", "class Worker(", "#\nclass Worker(")
     assert copy.test(watched.tests, 60)[0] == 0
-    assert try_out(copy, watched) is True
-    assert try_out(copy, Mutation("nothing", "None.", watched.tests, [comment])) is False
+    assert try_out(copy, watched, sound=True) is True
+    assert try_out(copy, Mutation("nothing", "None.", watched.tests, [comment]), sound=True) is False
     assert copy.test(watched.tests, 60)[0] == 0
