@@ -98,14 +98,23 @@ class Document:
         """The text goes on with `text`."""
         self.source += text
         self._tail_text += text
-        tokens = _markdown().parse(self._tail_text)
+        if "\n" in text:
+            self._settle()
+        self._tail = pieces(_markdown().parse(self._tail_text))
+
+    def _settle(self) -> None:
+        """Put the blocks before the last one aside for good.
+
+        Decided by complete lines only: what a line is depends on those before it, but on all of it ("*" begins a list,
+        "**b**" goes on with a paragraph).
+        """
+        complete = self._tail_text[: self._tail_text.rindex("\n") + 1]
+        tokens = _markdown().parse(complete)
         start = next((t.map[0] for t in reversed(tokens) if t.level == 0 and t.nesting >= 0 and t.map), 0)
         if start > 0:
             cut = next(i for i, t in enumerate(tokens) if t.level == 0 and t.map and t.map[0] >= start)
             self._stable += pieces(tokens[:cut])
             self._tail_text = "".join(self._tail_text.splitlines(keepends=True)[start:])
-            tokens = tokens[cut:]
-        self._tail = pieces(tokens)
 
     def lines(self, width: int) -> list[Line]:
         """The whole laid out in `width` cells."""
@@ -117,8 +126,9 @@ class Document:
         self._laid_for = (width, len(self._stable))
         out = list(self._laid)
         # The first line of a table is a paragraph until its second one has come: it waits rather than jumps.
-        waits = self.growing and self._tail_text.lstrip().startswith("|") and bool(self._tail)
-        for piece in self._tail[:-1] if waits and self._tail[-1].kind == "text" else self._tail:
+        last = self._tail[-1] if self._tail and self.growing else None
+        waits = last is not None and last.kind == "text" and last.content.plain.startswith("|")
+        for piece in self._tail[:-1] if waits else self._tail:
             out += _spaced(piece, piece.lines(width, open_end=self.growing), first=not out)
         return out
 

@@ -67,7 +67,7 @@ class Dialog(ModalScreen[R], Generic[R]):
     marked: reactive[int] = reactive(0, init=False)
 
     def __init__(
-        self, title: str, words: str, options: list[Option[R]], otherwise: R, *, note: str = "", guard: float = GUARD
+        self, title: str, words: str, options: list[Option[R]], otherwise: R, *, note: str = ""
     ) -> None:
         super().__init__()
         self._heading = title
@@ -75,7 +75,6 @@ class Dialog(ModalScreen[R], Generic[R]):
         self._options = options
         self._otherwise = otherwise
         self._note = note
-        self._guard = guard
         self._timer: Timer | None = None
         self.armed = False
 
@@ -95,7 +94,7 @@ class Dialog(ModalScreen[R], Generic[R]):
     def _wait(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._guard, self._arm)
+        self._timer = self.set_timer(GUARD, self._arm)
 
     def _arm(self) -> None:
         self.armed = True
@@ -131,7 +130,7 @@ class Dialog(ModalScreen[R], Generic[R]):
         self.dismiss(self._otherwise)
 
 
-def walls_dialog(hint: str, *, guard: float = GUARD) -> Dialog[str]:
+def walls_dialog(hint: str) -> Dialog[str]:
     """Whether commands may run unwalled in this root: allow, deny, or "" (decide later, stop the turn)."""
     words = (
         "The agent wants to run a command, and nothing on this machine can confine it: it could read and change "
@@ -148,11 +147,10 @@ def walls_dialog(hint: str, *, guard: float = GUARD) -> Dialog[str]:
         ],
         "",
         note="esc stops the turn and leaves the question open.",
-        guard=guard,
     )
 
 
-def leave_dialog(titles: list[str], *, guard: float = GUARD) -> Dialog[str]:
+def leave_dialog(titles: list[str]) -> Dialog[str]:
     """Whether to stop the running turns and go: stop, or "" (keep looking)."""
     shown = "\n".join(f"  {title}" for title in titles[:5])
     more = f"\n  and {len(titles) - 5} more" if len(titles) > 5 else ""
@@ -165,5 +163,4 @@ def leave_dialog(titles: list[str], *, guard: float = GUARD) -> Dialog[str]:
             Option("s", "Stop it and quit" if one else "Stop them all and quit", "stop"),
         ],
         "",
-        guard=guard,
     )

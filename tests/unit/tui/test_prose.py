@@ -99,7 +99,7 @@ MARKDOWN = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(MARKDOWN, st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(10, 60))
 def test_growing_piece_by_piece_ends_as_the_whole(text: str, sizes: list[int], width: int) -> None:
     document = Document(growing=True)
@@ -116,7 +116,7 @@ def test_growing_piece_by_piece_ends_as_the_whole(text: str, sizes: list[int], w
     assert [line.content.plain for line in document.lines(width)] == plain(text, width)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(MARKDOWN)
 def test_a_changed_width_lays_all_of_it_out_again(text: str) -> None:
     document = Document(text)

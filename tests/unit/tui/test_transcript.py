@@ -54,8 +54,8 @@ async def test_scrolling_up_loads_more_without_moving_what_is_read() -> None:
         await opened(s, "word 300 ")
         transcript = s.view.transcript
         seen = set()
-        for _ in range(40):
-            transcript.scroll_to(y=max(0, transcript.scroll_y - 10), animate=False, immediate=True)
+        for _ in range(16):
+            transcript.scroll_to(y=max(0, transcript.scroll_y - 14), animate=False, immediate=True)
             await s.pilot.pause()
             before = top_row(s)
             window = s.view.window
@@ -64,7 +64,7 @@ async def test_scrolling_up_loads_more_without_moving_what_is_read() -> None:
             seen.add(before[0])
             if window.after < older:
                 assert top_row(s) == before, "more was mounted above and nothing moved"
-        assert min(seen) < 220
+        assert min(seen) < 260
         assert len(transcript.children) <= s.view.window.high + s.view.window.page
 
 
@@ -108,9 +108,9 @@ async def test_a_follower_sees_the_end_and_the_top_is_let_go() -> None:
 
 async def test_reading_far_up_lets_the_end_go_and_it_comes_back() -> None:
     gateway = FakeGateway()
-    session = long_talk(gateway, 600)
+    session = long_talk(gateway, 260)
     async with screen(gateway, conversation=session) as s:
-        await opened(s, "word 600 ")
+        await opened(s, "word 260 ")
         transcript = s.view.transcript
         for _ in range(60):
             transcript.scroll_to(y=0, animate=False, immediate=True)
@@ -118,7 +118,7 @@ async def test_reading_far_up_lets_the_end_go_and_it_comes_back() -> None:
             if s.view.window.after == 0:
                 break
         assert s.view.window.after == 0
-        assert "word 600 " not in s.transcript()
+        assert "word 260 " not in s.transcript()
         assert len(transcript.children) <= s.view.window.high + s.view.window.page
         transcript.scroll_to(y=0, animate=False, immediate=True)
         await s.until(lambda: "word 1 " in s.text())
@@ -128,7 +128,7 @@ async def test_reading_far_up_lets_the_end_go_and_it_comes_back() -> None:
             if s.view.window.at_end:
                 break
         assert s.view.window.at_end
-        await s.until(lambda: "word 600 " in s.transcript())
+        await s.until(lambda: "word 260 " in s.transcript())
 
 
 async def test_what_streams_while_the_end_is_far_away_is_there_on_return() -> None:
