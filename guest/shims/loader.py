@@ -143,7 +143,7 @@ def _words(error: BaseException) -> str:
             fields.update(code=str(error.code), hint=str(error.hint), message=str(error.message))
         else:
             fields["message"] = traceback.format_exception_only(error)[-1].strip()
-            if isinstance(error, MemoryError):
+            if isinstance(error, MemoryError) and not error.args:  # with words it is the parser's stack
                 fields["kind"] = "memory"
             elif isinstance(error, SystemExit):
                 fields["kind"] = "exit"

@@ -24,7 +24,7 @@ MODULES = (
 )  # fmt: skip
 
 # Imported by the above only when first used, which is too late in a snapshot.
-LAZY = ("_ast_unparse", "_colorize", "_strptime", "annotationlib", "unittest.util")
+LAZY = ("_ast_unparse", "_colorize", "_strptime", "annotationlib", "unittest._log", "unittest.util")
 
 
 def preload() -> list[str]:

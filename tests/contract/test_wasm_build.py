@@ -47,6 +47,7 @@ def test_a_broken_shim_is_a_sentence_with_its_traceback(tmp_path, monkeypatch):
     with pytest.raises(RuntimeBuildError, match="broken shim") as caught:
         ensure_runtimes(["compiler"], progress=lambda p: None, directory=tmp_path / "cache")
     assert caught.value.data["step"] == "componentize"
+    assert "\n" not in caught.value.message and "Traceback" in caught.value.data["detail"]
 
 
 def test_a_file_that_is_no_runtime_does_not_load(tmp_path):

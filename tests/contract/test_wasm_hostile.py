@@ -7,6 +7,7 @@ import os
 import threading
 import time
 
+import msgspec
 import pytest
 from thetis_kernel.errors import GuestError
 from thetis_kernel.wasm.abort import Abort
@@ -102,6 +103,16 @@ def test_a_memory_bomb_the_interpreter_trips_over_is_stopped():
     assert tool("return 'alive'") == "alive"
 
 
+STORE_LIMITS = {"memories": "memory", "memory_mib": "memory", "tables": "trap", "table_elements": "trap", "instances": "trap"}
+
+
+@pytest.mark.parametrize(("limit", "kind"), STORE_LIMITS.items())
+def test_each_limit_of_the_store_is_set(limit, kind):
+    with pytest.raises(GuestError) as caught:
+        tool("return 'x'", limits=msgspec.structs.replace(PROBE_LIMITS, **{limit: 0}))
+    assert caught.value.kind == kind, caught.value
+
+
 def test_a_result_over_the_cap_is_refused():
     assert "1048576" in fails("return 'x' * (2 << 20)", "type").message
 
@@ -137,6 +148,15 @@ def test_deep_json_does_not_get_in_as_an_argument():
     with pytest.raises(GuestError) as caught:
         call_.run("invoke", "s", deep, "{}")
     assert caught.value.kind == "type" and "args-json" in caught.value.message
+    assert stores_opened() == before
+
+
+def test_an_argument_over_the_cap_opens_no_store():
+    before = stores_opened()
+    with pytest.raises(GuestError) as caught:
+        small = Limits(memory_mib=128, cpu_ms=100, argument_bytes=10)
+        GuestCall(runtime("tool"), "", {}, small).run("invoke", "s", "x" * 11, "{}")
+    assert caught.value.kind == "type" and "11 characters" in caught.value.message
     assert stores_opened() == before
 
 

@@ -168,18 +168,28 @@ def test_deep_json_is_refused_and_deep_text_is_not():
     assert poke("tool", TEXT, lambda *_: deep) == ["ok", deep]
 
 
+WRITER = """
+from thetis_guest import HostError, files
+def attempt(size):
+    try:
+        return files.write_file("p" * size, "q" * size)
+    except HostError as error:
+        return error.code
+def health(): return [attempt(size) for size in (6000, 4000, 1)]
+"""
+
+
 def test_arguments_and_answers_are_capped():
-    small = Limits(memory_mib=128, cpu_ms=5000, argument_bytes=1000)
     calls = []
 
-    def function(*args):
-        calls.append(args)
-        return '"' + "x" * 2000 + '"'
+    def function(path, contents):
+        calls.append(len(path))
+        return json.dumps("x" * (20_000 if len(path) > 1 else 5))
 
-    assert poke_fallible("agent", WRITE, function, ["p" * 600, "q" * 600], limits=small)[1]["code"] == "too-large"
-    assert calls == [], "what is too large does not reach the import"
-    assert poke_fallible("agent", WRITE, function, ["p", "q"], limits=small)[1]["code"] == "too-large"
-    assert len(calls) == 1
+    small = Limits(memory_mib=128, cpu_ms=5000, argument_bytes=10_000)
+    said = call("agent", WRITER, "health", imports={WRITE.key: function}, limits=small)
+    assert json.loads(said) == ["too-large", "too-large", "xxxxx"]
+    assert calls == [4000, 1], "what is too large does not reach the import"
 
 
 def test_a_flood_of_log_lines_is_cut_with_a_word():

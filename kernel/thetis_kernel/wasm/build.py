@@ -1,7 +1,8 @@
 """The child process that builds one runtime: `python -m thetis_kernel.wasm.build WORLD OUTPUT`.
 
 Steps, each announced as a line of JSON on stdout: componentize (componentize-py, in a process of its own) and
-precompile (wasmtime). It exits with 0 when OUTPUT holds the precompiled runtime; else a last line has "error".
+precompile (wasmtime). It exits with 0 when OUTPUT holds the precompiled runtime; else a last line has "error", a
+sentence's end, and "detail", all that was said.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def main(argv: list[str]) -> int:
             _say(step="precompile")
             _precompile(world, component, output)
     except Exception as error:  # noqa: BLE001 - whatever it was, the parent turns it into one sentence
-        _say(error=str(error) or type(error).__name__)
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        _say(error=lines[-1].strip().rstrip("."), detail="\n".join(lines))
         return 1
     return 0
 
@@ -54,7 +56,7 @@ def _componentize(world: str, component: Path, scratch: Path) -> None:
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode or not component.is_file():
         lines = (done.stdout + done.stderr).strip().splitlines()[-_ERROR_LINES:]
-        raise RuntimeError("componentize-py failed: " + "\n".join(lines))
+        raise RuntimeError("\n".join(["componentize-py failed", *lines]))
 
 
 def _precompile(world: str, component: Path, output: Path) -> None:

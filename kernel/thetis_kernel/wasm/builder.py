@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ BUILD_MIB = 1_500  # one child's peak with room: 411 MB measured for componentiz
 POLL_S = 1.0
 COMMAND = (sys.executable, "-m", "thetis_kernel.wasm.build")
 
+_DETAIL = 8_000  # characters of a failed build's output kept in the error
 _KEPT = ("PATH", "PYTHONPATH", "TMPDIR", "HOME", "LANG", "LC_ALL", "SYSTEMROOT")
 
 
@@ -45,7 +47,8 @@ class _Child:
 
     def __init__(self, world: str, output: Path, events: queue.Queue[tuple[_Child, str | None]]) -> None:
         self.world, self.output = world, output
-        self.step, self.error, self.began = "", "", time.monotonic()
+        self.step = self.error = self.detail = ""
+        self.began = time.monotonic()
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         self.process = subprocess.Popen(
             [*COMMAND, world, str(output)],
@@ -70,9 +73,9 @@ class _Child:
         try:
             said = json.loads(line)
             self.step = said.get("step", self.step)
-            self.error = said.get("error", self.error)
+            self.error, self.detail = said.get("error", self.error), said.get("detail", self.detail)
         except (ValueError, AttributeError):
-            self.error = line.strip() or self.error
+            self.error, self.detail = line.strip() or self.error, self.detail + line
 
     def stop(self) -> None:
         if self.process.poll() is None:
@@ -82,6 +85,8 @@ class _Child:
 
 def build_all(cache: Cache, missing: dict[str, str], progress: Callable[[Progress], None]) -> None:
     """Build {world: key} into `cache`, which the caller has locked. Raises RuntimeBuildError at the first failure."""
+    for left in cache.directory.glob(".build-*"):  # of a process that was killed: we hold the lock
+        shutil.rmtree(left, ignore_errors=True)
     total, done = len(STEPS) * len(missing), 0
     waiting, running = list(missing), list[_Child]()
     events: queue.Queue[tuple[_Child, str | None]] = queue.Queue()
@@ -121,6 +126,7 @@ def _finish(cache: Cache, child: _Child, key: str) -> None:
             hint="Check the installation of componentize-py and wasmtime, then run `thetis setup`.",
             world=child.world,
             step=child.step,
+            detail=child.detail[-_DETAIL:],
         )
     if runtime_key(child.world) != key:
         raise RuntimeBuildError(

@@ -160,6 +160,10 @@ class GuestCall:
         return wasi
 
     def _clean_argument(self, name: str, value: str) -> str:
+        if len(value) > self._limits.argument_bytes:
+            raise GuestError(
+                f"`{name}` of {self._export} has {len(value)} characters; {self._limits.argument_bytes} are allowed.", kind="type"
+            )
         if not name.endswith("-json"):
             return hygiene.plain(value)
         if hygiene.too_deep(value):

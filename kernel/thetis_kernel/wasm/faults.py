@@ -12,7 +12,7 @@ from thetis_kernel.errors import GuestError
 LAST_WORDS = "\x1fthetis-last-words "  # written by guest/shims/loader.py before an export without a result traps
 KINDS = frozenset({"error", "memory", "exit", "type"})  # the kinds a guest may give its own failure
 
-_MEMORY_SIGNS = ("MemoryError", "memory allocation of", "exceeds memory limits", "out of memory")
+_MEMORY_SIGNS = ("MemoryError", "memory allocation of", "exceeds memory limits", "memory count", "out of memory")
 
 
 def from_words(words: str) -> GuestError:

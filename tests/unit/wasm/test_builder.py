@@ -100,13 +100,14 @@ def test_a_failing_step_is_told_in_its_own_words_and_what_was_built_stays(stand_
         + """
     if world == "agent":
         os.unlink(output)
-        print(json.dumps({"error": "componentize-py failed: no such world"}), flush=True)
+        print(json.dumps({"error": "no such world", "detail": "componentize-py failed\\nno such world"}), flush=True)
         sys.exit(1)
 """
     )
-    with pytest.raises(RuntimeBuildError, match="agent runtime could not be built: componentize-py failed") as caught:
+    with pytest.raises(RuntimeBuildError, match=r"agent runtime could not be built: no such world\.") as caught:
         runtimes.ensure_runtimes(["agent"], progress=lambda p: None, directory=where / "cache")
     assert caught.value.data["step"] == "precompile" and "thetis setup" in caught.value.hint
+    assert caught.value.data["detail"] == "componentize-py failed\nno such world"
     ensure(where / "cache", "tool")
     assert not list((where / "cache").glob(".build-*")), "nothing half made is left"
 
@@ -129,6 +130,14 @@ def test_sources_changed_meanwhile_are_noticed(stand_in, monkeypatch):
     with pytest.raises(RuntimeBuildError, match="changed while it was being built"):
         ensure(where / "cache", "tool")
     assert not list((where / "cache").glob("*.cwasm"))
+
+
+def test_leftovers_of_a_killed_builder_go(stand_in):
+    where = stand_in()
+    (where / "cache" / ".build-dead").mkdir(parents=True)
+    (where / "cache" / ".build-dead" / "tool.cwasm").write_bytes(b"half")
+    ensure(where / "cache", "tool")
+    assert not list((where / "cache").glob(".*"))
 
 
 def test_a_failure_stops_the_other_child(stand_in, monkeypatch):
