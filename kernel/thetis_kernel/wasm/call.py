@@ -175,14 +175,16 @@ class GuestCall:
     def _ok_text(self, shape: FunctionShape, answer: Any) -> str:
         if shape.fallible:
             ok, answer = answer
-            if not ok:
-                raise faults.from_words(answer)
         elif shape.result == "tool-manifest":
-            answer = json.dumps({name.replace("-", "_"): value for name, value in answer.items()})
+            ok, answer = True, json.dumps({name.replace("-", "_"): value for name, value in answer.items()})
+        else:
+            ok = True
         if len(answer) > self._limits.result_bytes:
             raise GuestError(
                 f"{shape.name} returned {len(answer)} characters; {self._limits.result_bytes} are allowed.", kind="type"
             )
+        if not ok:
+            raise faults.from_words(answer)
         return str(answer)
 
     def _failure(self, error: wasmtime.WasmtimeError | wasmtime.Trap) -> GuestError:
@@ -198,8 +200,10 @@ class GuestCall:
         )
 
     def _deliver(self, source: str, captured: Captured) -> None:
-        text = captured.text().partition(faults.LAST_WORDS)[0]
-        captured.close()
+        try:
+            text = captured.text().partition(faults.LAST_WORDS)[0]
+        finally:
+            captured.close()
         if text.strip():
             self._host.say(source, text)
 
