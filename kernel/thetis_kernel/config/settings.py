@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from thetis_kernel.protocol.models import ModelEntry, Provider
+
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Minutes = Annotated[float, Meta(gt=0, le=1440)]
 
@@ -25,9 +27,10 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[model]: which model new conversations use; "" is the first one available."""
+    """[model]: which model new conversations use; "" is the first one available. `fallback` is asked once when it cannot."""
 
     default: str = ""
+    fallback: str = ""
 
 
 class Walls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,18 +49,20 @@ class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All settings. `tools` holds one table a tool guest, handed to that tool alone."""
+    """All settings. `tools` holds one table a tool guest, handed to that tool alone; `providers` and `models`: see there."""
 
     agent: Agent = Agent()
     model: Model = Model()
     walls: Walls = Walls()
     worker: Worker = Worker()
     tools: dict[str, dict[str, Any]] = {}
+    providers: list[Provider] = []
+    models: list[ModelEntry] = []
 
 
 USER_ONLY = frozenset({
     "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "walls.unwalled", "walls.network", "walls.readable",
-    "tools",
+    "tools", "providers", "models", "model.fallback",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 

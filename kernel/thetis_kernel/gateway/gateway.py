@@ -24,6 +24,7 @@ from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.providers import Providers
 from thetis_kernel.gateway.recovery import recover
 from thetis_kernel.gateway.rendering import Renderer
 from thetis_kernel.gateway.repository import Repository
@@ -53,7 +54,9 @@ class Gateway:
         self.runtimes = Runtimes(self._building)
         self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
-        self.models = ModelRelay(self.fleet, self.log, self.broadcast)
+        providers = Providers(self.settings)
+        self.notices += providers.problems
+        self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers)
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools)
         self.renderer = Renderer(self.fleet, self.guests)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)

@@ -6,6 +6,7 @@ The stream never raises: whatever happens, there is a Finished saying how it end
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import msgspec
@@ -14,8 +15,8 @@ from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.models.registry import standard
-from thetis_kernel.protocol.client import Delta
+from thetis_kernel.gateway.providers import Providers
+from thetis_kernel.protocol.client import Delta, Notice
 from thetis_kernel.protocol.events import Assistant
 from thetis_kernel.protocol.ids import new_call_id, new_event_id
 from thetis_kernel.protocol.model import Complete, Streamed
@@ -29,7 +30,9 @@ from thetis_kernel.protocol.models import (
     ToolCallDelta,
     Waiting,
 )
+from thetis_kernel.supervise.handle import Child
 
+STARTS_OVER = "\n\n[The connection broke here; the reply starts over.]\n\n"
 MAX_REQUEST = 7 * 1024 * 1024
 """Bytes of one request; a frame holds 8 MiB."""
 
@@ -42,6 +45,8 @@ class _Stream:
         self.name = name
         self.text: list[str] = []
         self.calls: dict[str, str] = {}
+        self.void = False
+        """Whether the next thing that comes starts the reply over."""
 
     def call_id(self, provider_id: str) -> str:
         """The host's own id for a call; providers reuse theirs."""
@@ -51,23 +56,23 @@ class _Stream:
 class ModelRelay:
     """The gateway's side of the model host."""
 
-    def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast) -> None:
+    def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast, providers: Providers) -> None:
         self._fleet = fleet
         fleet.model_tells = {Streamed: self.streamed}
         self._log = log
         self._broadcast = broadcast
         self._streams: dict[str, _Stream] = {}
-        self._models: list[ModelInfo] = []
+        self._providers = providers
+        self._configured: Child | None = None
+        self._configuring = asyncio.Lock()
 
     async def models(self) -> list[ModelInfo]:
         """The models a person can pick, the default first. The table is data: no host is started for it."""
-        if not self._models:
-            self._models = standard({}).models()
-        return self._models
+        return self._providers.models
 
     async def warm(self) -> None:
-        """Have the host ready."""
-        await self._fleet.model()
+        """Have the host ready; what will not work is told."""
+        await self._host()
 
     async def complete(self, session: str, turn: str, request: bytes, record: bool, stop: asyncio.Event) -> bytes:
         """Run one completion; the JSON of the contract's llm.complete. Raises ThetisError for a request that does not fit."""
@@ -84,10 +89,21 @@ class ModelRelay:
         return msgspec.json.encode({"seq": seq, "end": finished.end, "blocks": finished.blocks, "detail": finished.detail,
                                     "usage": msgspec.to_builtins(finished.usage)})
 
+    async def _host(self) -> Child:
+        """The model host, told of the providers once in its life."""
+        async with self._configuring:
+            host = await self._fleet.model()
+            setup = self._providers.setup()
+            if setup is not None and host is not self._configured:
+                for problem in await host.peer.call(setup):
+                    self._broadcast.publish(Notice(level="warn", message=problem))
+                self._configured = host
+            return host
+
     async def _run(self, stream: _Stream, request: bytes, stop: asyncio.Event) -> Finished:
         self._streams[stream.name] = stream
         try:
-            host = await self._fleet.model()
+            host = await self._host()
             asked = asyncio.ensure_future(host.peer.call(Complete(stream=stream.name, request=request), timeout=None))
             stopped = asyncio.ensure_future(stop.wait())
             await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -118,6 +134,8 @@ class ModelRelay:
         if stream is None:
             return  # withdrawn meanwhile
         for item in tell.items:
+            if stream.void and isinstance(item, TextDelta | ThinkingDelta | ToolCallDelta):
+                self._start_over(stream)
             match item:
                 case TextDelta():
                     stream.text.append(item.text)
@@ -127,9 +145,19 @@ class ModelRelay:
                 case ToolCallDelta():
                     self._delta(stream, "tool-call", item.name, stream.call_id(item.call))
                 case Waiting():
-                    self._delta(stream, "waiting", f"{item.reason} (trying again in {item.delay_ms / 1000:.0f} s)")
+                    stream.void = True
+                    again = f" (trying again in {math.ceil(item.delay_ms / 1000)} s)" if item.delay_ms else ""
+                    self._delta(stream, "waiting", f"{item.reason}{again}")
                 case Finished():
                     pass  # the answer to Complete says it
+
+    def _start_over(self, stream: _Stream) -> None:
+        """The reply begins again. A screen cannot take back what it shows, so it is marked; the log gets the whole one."""
+        stream.void = False
+        if "".join(stream.text).strip():
+            self._delta(stream, "text", STARTS_OVER)
+        stream.text.clear()
+        stream.calls.clear()
 
     def _delta(self, stream: _Stream, kind: str, text: str, call: str = "") -> None:
         self._broadcast.publish(

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from thetis_kernel.errors import ModelError
+from thetis_kernel.models.catalog import Model, usable
+from thetis_kernel.models.keys import key_of
 from thetis_kernel.models.stream import ModelBackend
-from thetis_kernel.protocol.models import Finished, ModelInfo, ModelRequest, StreamItem
+from thetis_kernel.protocol.model import ConfigureModels
+from thetis_kernel.protocol.models import Finished, ModelEntry, ModelInfo, ModelRequest, Provider, StreamItem
 
 Make = Callable[[], ModelBackend]
 
@@ -55,12 +60,82 @@ class _Missing:
 
     def stream(self, request: ModelRequest, cancel: threading.Event) -> Iterator[StreamItem]:
         known = ", ".join(self._known) or "none"
-        detail = f"There is no model {request.model!r}. Pick another one; known: {known}."
+        detail = f"There is no model {request.model!r}, or its provider has no key. Pick another one; known: {known}."
         yield Finished(end="bad-request", blocks=[], detail=detail, model=request.model)
 
 
 def standard(settings: Mapping[str, str]) -> Registry:
-    """The models of this version. `settings`: THETIS_* variables as the model host was given them."""
+    """The models without any provider. `settings`: THETIS_* variables as the model host was given them."""
+    return Registry([_rehearsal(settings)])
+
+
+def offered(providers: Sequence[Provider], models: Sequence[ModelEntry]) -> list[ModelInfo]:
+    """What can be picked with these providers, the default first; the rehearsal model is always there, and last."""
+    from thetis_kernel.models.rehearsal import INFO
+
+    found = usable(models, {provider.name for provider in providers}) if providers else []
+    return [*(model.info for model in found), INFO]
+
+
+def configured(setup: ConfigureModels, settings: Mapping[str, str]) -> Registry:
+    """The table of `offered`, with backends that ask again and, where one is configured, fall back."""
+    providers = {provider.name: provider for provider in setup.providers}
+    keys = {key.provider: key.secret for key in setup.keys}
+    shared: dict[str, Any] = {}
+    models = usable(setup.models, providers)
+    makers = {model.id: _maker(model, providers[model.provider], keys.get(model.provider, ""), shared) for model in models}
+    entries = [Entry(model.info, _falling(makers, model.id, setup.fallback)) for model in models]
+    return Registry([*entries, _rehearsal(settings)])
+
+
+def warm() -> None:
+    """Import what the first request to a provider will need."""
+    from thetis_kernel.models.anthropic.endpoint import import_sdk
+
+    import_sdk()
+
+
+def problems(setup: ConfigureModels) -> list[str]:
+    """What of a setup will not work, in sentences; found without a network."""
+    found: list[str] = []
+    keys = {key.provider: key.secret for key in setup.keys}
+    for provider in setup.providers:
+        try:
+            key_of(provider, keys.get(provider.name, ""))
+        except ModelError as error:
+            found.append(f"{error.message} {error.hint}".strip())
+    known = {model.id for model in usable(setup.models, {provider.name for provider in setup.providers})}
+    if setup.fallback and setup.fallback not in known:
+        found.append(f"The setting model.fallback names {setup.fallback!r}, which is no model that can be used.")
+    return found
+
+
+def _rehearsal(settings: Mapping[str, str]) -> Entry:
     from thetis_kernel.models.rehearsal import INFO, Rehearsal, delay_ms
 
-    return Registry([Entry(INFO, lambda: Rehearsal(delay_ms(settings)))])
+    return Entry(INFO, lambda: Rehearsal(delay_ms(settings)))
+
+
+def _maker(model: Model, provider: Provider, secret: str, shared: dict[str, Any]) -> Make:
+    """`shared`: the endpoints of this table by provider, so that its models share connections."""
+    def make() -> ModelBackend:
+        from thetis_kernel.models.anthropic.backend import AnthropicBackend
+        from thetis_kernel.models.anthropic.endpoint import Endpoint
+        from thetis_kernel.models.retry import Retrying
+
+        endpoint = shared.setdefault(provider.name, Endpoint(provider, lambda: key_of(provider, secret)))
+        return Retrying(AnthropicBackend(model, endpoint))
+
+    return make
+
+
+def _falling(makers: Mapping[str, Make], model: str, fallback: str) -> Make:
+    if fallback not in makers or fallback == model:
+        return makers[model]
+
+    def make() -> ModelBackend:
+        from thetis_kernel.models.fallback import Falling
+
+        return Falling(makers[model](), fallback, makers[fallback])
+
+    return make

@@ -17,7 +17,9 @@ from thetis_kernel.protocol.models import (
     ModelRequest,
     StreamItem,
     TextDelta,
+    ThinkingDelta,
     ToolCallDelta,
+    Waiting,
 )
 
 
@@ -35,15 +37,21 @@ class ModelBackend(Protocol):
 class Received:
     """What of a reply has come so far, as blocks that may be kept: text, and calls whose arguments are whole.
 
-    Thinking is left out: without its signature no provider takes it back.
+    Thinking is left out: without its signature no provider takes it back. After a `Waiting` the reply starts over with the
+    next thing that comes; until then what there was is all there is.
     """
 
     def __init__(self) -> None:
         self._parts: list[dict[str, Any]] = []
         self._calls: dict[str, dict[str, Any]] = {}
+        self._void = False
 
     def take(self, item: StreamItem) -> None:
         """Remember an item."""
+        if isinstance(item, Waiting):
+            self._void = True
+        elif self._void and isinstance(item, TextDelta | ThinkingDelta | ToolCallDelta):
+            self._parts, self._calls, self._void = [], {}, False
         if isinstance(item, TextDelta):
             if not self._parts or self._parts[-1]["type"] != "text":
                 self._parts.append({"type": "text", "text": ""})

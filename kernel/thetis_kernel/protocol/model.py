@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
-from thetis_kernel.protocol.models import Finished, ModelInfo, StreamItem
+import msgspec
+
+from thetis_kernel.protocol.models import Finished, ModelEntry, ModelInfo, Provider, StreamItem
 from thetis_kernel.protocol.wire import Ask, Tell
+
+
+class ProviderKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The key of a provider whose key is in the gateway's environment. It shows itself nowhere."""
+
+    provider: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"ProviderKey({self.provider!r}, ...)"
+
+
+class ConfigureModels(Ask[list[str]], frozen=True, tag="model.configure"):
+    """The providers and models to use from now on; the answer is sentences about what will not work.
+
+    `models` are a person's entries, over the shipped catalogue. `fallback`: the id of the model that is asked once when
+    another one cannot answer, "" for none.
+    """
+
+    providers: list[Provider]
+    keys: list[ProviderKey] = msgspec.field(default_factory=list)
+    models: list[ModelEntry] = msgspec.field(default_factory=list)
+    fallback: str = ""
 
 
 class ListModels(Ask[list[ModelInfo]], frozen=True, tag="model.list"):
@@ -27,5 +52,5 @@ class Streamed(Tell, frozen=True, tag="model.streamed"):
     items: list[StreamItem]
 
 
-MODEL_ASKS = (ListModels, Complete)
+MODEL_ASKS = (ConfigureModels, ListModels, Complete)
 MODEL_TELLS = (Streamed,)

@@ -6,7 +6,7 @@ tool_result), which Ollama, llama.cpp, vLLM and LiteLLM speak too.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Union
+from typing import Annotated, Any, Literal, Union
 
 import msgspec
 
@@ -53,7 +53,10 @@ class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call"):
 
 
 class Waiting(msgspec.Struct, frozen=True, tag="waiting"):
-    """A retry is due in `delay_ms` because of `reason`; shown as a countdown."""
+    """The reply is asked for again in `delay_ms` because of `reason`; repeated while it is counted down.
+
+    What has come of the reply is void as soon as something new comes: it starts over.
+    """
 
     delay_ms: int
     reason: str
@@ -61,7 +64,10 @@ class Waiting(msgspec.Struct, frozen=True, tag="waiting"):
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
-    """Always the last item: how it ended, the whole blocks received, final usage, and a sentence for failures."""
+    """Always the last item: how it ended, the whole blocks received, final usage, and a sentence for failures.
+
+    `retry`: asking again may help, after `retry_after_ms` when the provider named a time.
+    """
 
     end: End
     blocks: list[dict[str, Any]]
@@ -69,6 +75,7 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     detail: str = ""
     retry_after_ms: int = 0
     model: str = ""
+    retry: bool = False
 
 
 StreamItem = Union[TextDelta, ThinkingDelta, ToolCallDelta, Waiting, Finished]  # noqa: UP007 - a runtime Union for msgspec
@@ -83,3 +90,44 @@ class ModelInfo(msgspec.Struct, frozen=True):
     window: int
     max_output: int = 8192
     notice: str = ""
+
+
+class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """[[providers]]: an endpoint that speaks the Messages API.
+
+    `key`: where its key is, `env:NAME`, `file:/absolute/path` (mode 0600) or `keyring:service/user`; "" for an endpoint
+    without keys. `auth`: the header it travels in, `x-api-key` or `bearer`. `idle_seconds`: silence after which a stream
+    is given up.
+    """
+
+    name: str
+    base_url: str = ""
+    key: str = ""
+    auth: Literal["x-api-key", "bearer"] = "x-api-key"
+    idle_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 90.0
+
+
+Tokens = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
+Price = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+
+
+class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """[[models]], of a person or of the shipped catalogue: what is not given (None) comes from the entry it overrides.
+
+    `name` is the model's name on the wire. Prices in dollars for a million tokens. `thinking`: none, adaptive (the model
+    decides) or budget (`thinking_budget` tokens). `cache`: the endpoint knows cache_control.
+    """
+
+    id: str
+    provider: str | None = None
+    name: str | None = None
+    label: str | None = None
+    window: Tokens | None = None
+    max_output: Tokens | None = None
+    price_input: Price | None = None
+    price_output: Price | None = None
+    price_cache_read: Price | None = None
+    price_cache_write: Price | None = None
+    thinking: Literal["none", "adaptive", "budget"] | None = None
+    thinking_budget: Tokens | None = None
+    cache: bool | None = None

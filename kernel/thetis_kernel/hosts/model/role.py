@@ -5,23 +5,27 @@ A request is cancelled by taking it back: the channel then sets `Serving.withdra
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
+
 import msgspec
 
 from thetis_kernel import crash
 from thetis_kernel.errors import ModelError
 from thetis_kernel.hosts.model.batching import Batches
 from thetis_kernel.ipc.threads import Serving
-from thetis_kernel.models.registry import Registry, standard
+from thetis_kernel.models.registry import Registry, configured, problems, standard, warm
 from thetis_kernel.models.stream import guarded
-from thetis_kernel.protocol.model import Complete, ListModels, Streamed
+from thetis_kernel.protocol.model import Complete, ConfigureModels, ListModels, Streamed
 from thetis_kernel.protocol.models import Finished, ModelInfo, ModelRequest
 from thetis_kernel.supervise.context import ChildContext
 
 
 def serve(context: ChildContext) -> None:
     """Answer until asked to stop."""
-    host = ModelHost(standard(context.settings))
-    peer = context.connect(asks={ListModels: host.models, Complete: host.complete}, quick={ListModels})
+    host = ModelHost(standard(context.settings), context.settings)
+    peer = context.connect(asks={ConfigureModels: host.configure, ListModels: host.models, Complete: host.complete},
+                           quick={ListModels})
     host.batches = Batches(lambda stream, items: peer.tell(Streamed(stream=stream, items=items)))
     context.run()
 
@@ -31,8 +35,17 @@ class ModelHost:
 
     batches: Batches
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, settings: Mapping[str, str]) -> None:
         self._registry = registry
+        self._settings = settings
+
+    def configure(self, ask: ConfigureModels, serving: Serving) -> list[str]:
+        """Use these providers from now on; streams that run go on as they are. The SDK is loaded meanwhile."""
+        self._registry = configured(ask, self._settings)
+        found = problems(ask)
+        if len(found) < len(ask.providers):
+            threading.Thread(target=warm, name="model SDK", daemon=True).start()
+        return found
 
     def models(self, ask: ListModels, serving: Serving) -> list[ModelInfo]:
         """What can be picked, the default first."""

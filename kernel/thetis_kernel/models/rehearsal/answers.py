@@ -7,7 +7,7 @@ import re
 from thetis_kernel.models.rehearsal.scene import Done
 
 NOTICE = "rehearsal: no language model connected"
-CONNECT = "This version cannot connect one yet; its README says what the rehearsal understands."
+CONNECT = "To connect one: export ANTHROPIC_API_KEY=... and start again, or see \"Connect a model\" in the README."
 QUOTED_LINES = 60
 """Lines of a result that an answer repeats; the rest is counted."""
 

@@ -1,0 +1,103 @@
+"""One provider's client, and the event loop all connections live on. The module that imports the SDK, at the first use.
+
+A loop of its own makes every wait on the network one that can be given up at once, connecting included; the threads of
+streams only wait on queues. Retries, redirects and the proxy for one's own machine are off: retries are made visible
+elsewhere, and a redirect would carry the key to another host. Must not know what a reply holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from thetis_kernel.protocol.models import Provider
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic._response import AsyncAPIResponse
+
+FIRST_CONNECT_S = 2.0
+"""To a provider that has never answered: a wrong address is told of this soon."""
+CONNECT_S = 10.0
+WRITE_S = 60.0
+DRAIN_S = 1.0
+"""After the last event the connection may end by itself this long, to be used again."""
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Loop:
+    """The event loop, on a thread started with the first task."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Run `work` there. Cancelling the future cancels it at once."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="model network", daemon=True).start()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def later(self, seconds: float, call: Callable[[], object]) -> None:
+        """Call something there after a while."""
+        loop = self._loop
+        if loop is not None:
+            loop.call_soon_threadsafe(lambda: loop.call_later(seconds, call))
+
+
+LOOP = Loop()
+
+
+def import_sdk() -> None:
+    """Have the SDK loaded; it costs most of a second (ADR 6)."""
+    import anthropic.resources.messages  # noqa: F401 - the package loads its parts late
+
+
+class Endpoint:
+    """A provider that is reached with one key. `key` raises ModelError when there is none. Threads may share it."""
+
+    def __init__(self, provider: Provider, key: Callable[[], str]) -> None:
+        self.provider = provider
+        self.reached = False
+        """Whether it has ever answered anything."""
+        self._key = key
+        self._lock = threading.Lock()
+        self._client: AsyncAnthropic | None = None
+
+    def client(self) -> AsyncAnthropic:
+        """The SDK's client, made once. Raises ModelError without a key, and what the SDK raises for a bad address or proxy."""
+        with self._lock:
+            if self._client is None:
+                self._client = self._make(self._key())
+            return self._client
+
+    def _make(self, key: str) -> AsyncAnthropic:
+        import httpx
+        from anthropic import AsyncAnthropic, Omit
+
+        base, bearer = self.provider.base_url, self.provider.auth == "bearer"
+        transport = httpx.AsyncClient(follow_redirects=False, trust_env=(urlsplit(base).hostname or "") not in _LOOPBACK)
+        # An empty string for what is not used: None would make the SDK look into the environment.
+        client = AsyncAnthropic(base_url=base, api_key="" if bearer else key, auth_token=key if bearer else "", max_retries=0,
+                                http_client=transport,
+                                default_headers={"X-Api-Key": Omit()} if bearer or not key else {})  # type: ignore[dict-item]
+        if not bearer:
+            client.auth_token = None
+        return client
+
+    @asynccontextmanager
+    async def post(self, body: dict[str, Any]) -> AsyncIterator[AsyncAPIResponse[Any]]:
+        """The response to `POST /v1/messages`, its body still to come. Raises the SDK's exceptions."""
+        import httpx
+
+        connect = CONNECT_S if self.reached else FIRST_CONNECT_S
+        timeout = httpx.Timeout(connect=connect, read=self.provider.idle_seconds, write=WRITE_S, pool=CONNECT_S)
+        async with self.client().messages.with_streaming_response.create(**body, timeout=timeout) as response:
+            yield response
