@@ -122,6 +122,20 @@ def test_trash_a_crash_left_is_emptied_at_the_next_start(store, monkeypatch, tmp
     again.close()
 
 
+def test_a_blob_that_is_needed_again_is_no_trash(store):
+    session = new(store)
+    reference = store.blobs.put(b"wanted")
+    store.append(session, User(text="look", attachments=[reference])).result(10)
+    db = store._opened.connection
+
+    def empty() -> None:
+        db.execute("INSERT INTO blob_trash VALUES(?)", (reference.digest,))
+        removal.empty_trash(db, store.blobs)
+
+    store._writer.call(empty).result(10)
+    assert reference.digest in store.blobs
+
+
 def test_sweeping_takes_old_orphans_alone(store):
     session = new(store)
     kept = store.append(session, User(text="z" * 100_000)).result(10)

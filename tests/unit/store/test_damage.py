@@ -302,6 +302,31 @@ def test_a_cut_file_is_rebuilt_from_what_is_left(log, tmp_path, kept):
     again.close()
 
 
+def test_rows_behind_a_lost_page_are_not_lost(log, tmp_path):
+    directory = log.copy(tmp_path / "copy")
+    leaves = pages(directory)
+    blank(directory, leaves[5])
+    (directory / salvage.MARK).touch()
+    store = reopen(directory)
+    with store._reader.snapshot() as db:
+        (kept,) = db.execute("SELECT count(*) FROM events").fetchone()
+    total = sum(len(events) for events in log.events.values())
+    assert total - 40 < kept < total
+    whole_or_quarantined(store, log)
+    store.close()
+
+
+def test_what_lost_its_end_is_refused_before_anybody_reads_it(log, tmp_path):
+    directory = log.copy(tmp_path / "copy")
+    blank(directory, pages(directory)[-1])
+    store = reopen(directory)
+    damaged = [row.id for row in store.sessions() if row.damaged]
+    assert damaged
+    with pytest.raises(SessionDamaged):
+        store.append(damaged[0], User(text="no")).result(10)
+    store.close()
+
+
 def test_damage_at_the_end_is_rebuilt_at_once(log, tmp_path):
     directory = log.copy(tmp_path / "copy")
     blank(directory, pages(directory)[-1])

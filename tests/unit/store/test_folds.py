@@ -98,6 +98,8 @@ def test_values_go_back_with_a_rewind_and_forth_with_another():
            Rewind(to_seq=2)]  # fmt: skip
     assert folds.fold(events(*log)).plan == {"p": "1"}
     assert folds.fold(events(*log)).kv("t") == {"k": "1"}, "a guest's own store is not the conversation"
+    kept = [started(), StateChanged("kv:t", "k", "1"), StateChanged("kv:t", "k", "2"), Rewind(to_seq=2)]
+    assert folds.fold(events(*kept)).kv("t") == {"k": "2"}
     assert folds.fold(events(*log, StateChanged("plan", "p", "3"), Rewind(to_seq=3))).plan == {"p": "2"}
 
 
