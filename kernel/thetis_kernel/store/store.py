@@ -306,10 +306,11 @@ class Store:
     def verify(self, session: str) -> Verdict:
         """Check every event of a conversation. One that is sound again (a repaired disk) is released from quarantine."""
         verdict = archive.verify(self._reader, session)
-        if verdict.sound and self.session(session).damaged:
-            self._writer.call(lambda: self._set_damaged(session, 0)).result()
-            with self._lock:
-                self._noted.pop(session, None)
+        first_bad = 0 if verdict.sound else verdict.good_seq + 1
+        if self.session(session).damaged != first_bad:
+            self._writer.call(lambda: self._set_damaged(session, first_bad)).result()
+        with self._lock:
+            self._noted[session] = first_bad
         return verdict
 
     def verify_all(self) -> list[Verdict]:
