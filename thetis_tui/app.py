@@ -7,6 +7,7 @@ gateway works: `connect` hands it a client.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -19,6 +20,7 @@ from thetis_kernel.protocol import client as c
 
 from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
+from thetis_tui.early import Early
 from thetis_tui.fatal import Fatal
 from thetis_tui.messages import Told
 from thetis_tui.sanitise import visible
@@ -48,7 +50,7 @@ _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
 
 
-class ThetisApp(Fatal, App[int]):
+class ThetisApp(Fatal, Early, App[int]):
     """`connect` starts or finds the gateway; it is awaited after the first paint and again on "connect again"."""
 
     CSS_PATH = "thetis.tcss"
@@ -83,7 +85,15 @@ class ThetisApp(Fatal, App[int]):
 
     def on_mount(self) -> None:
         self.set_interval(_HEARTBEAT, self._heartbeat)
-        self.call_after_refresh(self.connect)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        """The first screen stands: deliver what was typed meanwhile, and begin to connect."""
+        self.take_early()
+        if not gc.isenabled():  # see `run`: what is alive now lives as long as the program
+            gc.freeze()
+            gc.enable()
+        self.connect()
 
     # --- the gateway
 
@@ -333,6 +343,7 @@ def run(
     """
     from thetis_tui.fatal import end_on_signals
 
+    gc.disable()  # until the first paint: nothing made before it is garbage (measured: 8 % of the way there)
     app = ThetisApp(connect, conversation=conversation, theme=theme)
 
     async def main() -> None:

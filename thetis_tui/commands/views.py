@@ -18,7 +18,7 @@ class EventLog(Command):
     slash = "log"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        app.desk.toggle_log()
+        await app.desk.toggle_log()
 
 
 class Conversations(Command):

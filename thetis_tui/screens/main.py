@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import Screen
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.client import Delta, EventStored
@@ -70,7 +71,18 @@ class Desk(Screen[None]):
     def prompt(self) -> Prompt:
         return self.composer.prompt
 
+    def _fit(self, size: Size) -> None:
+        """Take the classes of a size before anything is laid out in it: no frame is drawn in the wrong shape."""
+        wide, high = self.app.HORIZONTAL_BREAKPOINTS or [], self.app.VERTICAL_BREAKPOINTS or []
+        fitting = {*self._get_breakpoint_classes(size.width, wide), *self._get_breakpoint_classes(size.height, high)}
+        self.update_classes({name: name in fitting for _, name in (*wide, *high)}, animate=False)
+
+    def _screen_resized(self, size: Size) -> None:
+        self._fit(size)
+        super()._screen_resized(size)
+
     def compose(self) -> ComposeResult:
+        self._fit(self.app.size)
         with Horizontal(id="body"):
             yield self.sidebar
             with Vertical(id="centre"):
@@ -79,7 +91,6 @@ class Desk(Screen[None]):
                 yield self.progress
                 yield self.views
                 yield self.composer
-            yield self.pane
         yield self.status
 
     def on_mount(self) -> None:
@@ -114,8 +125,10 @@ class Desk(Screen[None]):
         self.remove_class("-listed")
         self.prompt.focus()
 
-    def toggle_log(self) -> None:
-        """Show or hide the log."""
+    async def toggle_log(self) -> None:
+        """Show or hide the log; it is made when it is first wanted."""
+        if not self.pane.is_attached:
+            await self.query_one("#body").mount(self.pane)
         shown = not self.has_class("-log")
         self.set_class(shown, "-log")
         if shown:

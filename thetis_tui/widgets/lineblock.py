@@ -5,12 +5,12 @@ Owns wrapping caches, selection and copying for every block of the transcript. M
 
 from __future__ import annotations
 
+from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style
-from textual.visual import Visual
 from textual.widget import Widget
 
 from thetis_tui.lines import Line, copied
@@ -27,7 +27,7 @@ class LineBlock(Widget):
         super().__init__(classes=classes)
         self._lines: list[Line] = []
         self._lines_width = -1
-        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(512)
+        self._strips: LRUCache[tuple[int, int, int], tuple[Line, Strip]] = LRUCache(512)
 
     def build(self, width: int) -> list[Line]:
         """The lines for `width` cells."""
@@ -37,13 +37,11 @@ class LineBlock(Widget):
         """The lines for `width`, built once."""
         if self._lines_width != width:
             self._lines, self._lines_width = self.build(width), width
-            self._strips.clear()
         return self._lines
 
     def rebuild(self, *, layout: bool = True) -> None:
         """The content has changed; `layout=False` when the number of lines cannot have."""
         self._lines_width = -1
-        self._strips.clear()
         if layout:
             self.refresh(layout=True)
         else:
@@ -75,9 +73,13 @@ class LineBlock(Widget):
         style = self.visual_style
         if not 0 <= y < len(lines):
             return Strip.blank(width, style.rich_style)
-        strip = self._strips.get((y, width))
-        if strip is None:
-            strip = self._strips[(y, width)] = self._draw(lines[y], y, width, style)
+        line = lines[y]
+        # A line that is the same object at the same place looks the same: a growing reply redraws its last block only.
+        known = self._strips.get((id(line), y, width))
+        if known is not None and known[0] is line:
+            return known[1]
+        strip = self._draw(line, y, width, style)
+        self._strips[(id(line), y, width)] = (line, strip)
         return strip
 
     def _draw(self, line: Line, y: int, width: int, style: Style) -> Strip:
@@ -90,11 +92,16 @@ class LineBlock(Widget):
             start, end = span
             chosen = Style.from_styles(self.screen.get_component_styles("screen--selection"))
             content = content.stylize(chosen, start, len(content) if end < 0 else end)
-        strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False) if content else []
-        strip = strips[0] if strips else Strip.blank(0)
-        if line.fill:
-            style += self._get_style(line.fill)
-        return strip.extend_cell_length(width, style.rich_style).apply_offsets(0, y)
+        segments: list[Segment] = []
+        x = 0
+        for text, part in content.render(style, end="", parse_style=self._get_style):
+            segments.append(Segment(text, (style + part).rich_style_with_offset(x, y)))
+            x += len(text)
+        strip = Strip(segments, content.cell_length)
+        if strip.cell_length > width:
+            return strip.crop(0, width)
+        filled = style + self._get_style(line.fill) if line.fill else style
+        return strip.extend_cell_length(width, filled.rich_style)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         lines = self.lines_at(self.size.width)

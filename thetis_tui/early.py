@@ -1,0 +1,36 @@
+"""Keys that arrive before the prompt stands: kept, then delivered, so that nothing typed ahead is lost.
+
+Until the program takes the terminal over, its line discipline still turns Enter into a newline, which would read as
+ctrl+j; for a person who typed ahead it was Enter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual import events
+from textual.app import App
+
+Typed = events.Key | events.Paste
+
+
+class Early(App[Any]):
+    """An app that keeps typed events until `take_early`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: list[Typed] | None = []
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep what is typed too early; all else goes its way."""
+        if self._kept is not None and isinstance(event, events.Key | events.Paste):
+            self._kept.append(event)
+            return
+        await super().on_event(event)
+
+    def take_early(self) -> None:
+        """The prompt stands: deliver what was kept, in order, and keep nothing any more."""
+        kept, self._kept = self._kept or [], None
+        for event in kept:
+            typed_enter = isinstance(event, events.Key) and event.key == "ctrl+j"
+            self.post_message(events.Key("enter", "\r") if typed_enter else event)
