@@ -1,7 +1,7 @@
 """Makes any body safe to encode: one poisoned row would fail every later replay of its conversation.
 
 Lone surrogates become U+FFFD, NaN and infinities become null, and values nested deeper than `MAX_DEPTH` are cut. The
-usual body needs none of it, so the fields that can nest are walked once and copied only when something is wrong.
+usual body needs none of it, so it is encoded first, and walked and copied only when the bytes give a reason.
 """
 
 from __future__ import annotations
@@ -22,14 +22,26 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def safe(body: Body | Unknown) -> tuple[Body | Unknown, bytes]:
-    """`body`, scrubbed, and its JSON bytes. Raises StoreError (`body-invalid`) for what no scrubbing can save."""
+    """`body` with safe texts and depth, and its JSON bytes, which are safe altogether.
+
+    Raises StoreError (`body-invalid`) for what no scrubbing can save.
+    """
     if isinstance(body, Unknown):
         return body, _checked(body)
+    try:
+        raw = encode_body(body)
+        # Numbers JSON lacks are null by now; what has so few brackets, even inside strings, cannot be nested too deeply.
+        if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+            return body, raw
+    except (UnicodeEncodeError, RecursionError):
+        pass  # exactly what cleaning is for
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise _invalid(error) from error
     try:
         cleaned = clean(body)
         return cleaned, encode_body(cleaned)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-        raise StoreError(f"an event's body cannot be stored: {error}", code="body-invalid") from error
+        raise _invalid(error) from error
 
 
 def clean(struct: S) -> S:
@@ -37,8 +49,6 @@ def clean(struct: S) -> S:
     changes: dict[str, Any] = {}
     for name in struct.__struct_fields__:
         old = getattr(struct, name)
-        if old.__class__ is str and old.isascii():
-            continue  # most fields of most events
         new = value(old, 1)
         if new is not old:
             changes[name] = new
@@ -78,6 +88,10 @@ def text(item: str) -> str:
         # Two halves that meet make the character they stood for; only what stays alone is replaced.
         return item.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return item
+
+
+def _invalid(error: Exception) -> StoreError:
+    return StoreError(f"an event's body cannot be stored: {error}", code="body-invalid")
 
 
 def _checked(body: Unknown) -> bytes:

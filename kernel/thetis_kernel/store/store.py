@@ -329,7 +329,8 @@ class Store:
         body, raw = scrub.safe(body)
         if len(raw) > MAX_BODY:
             raise StoreError(f"an event of {len(raw)} bytes is too large; the limit is {MAX_BODY}", code="body-invalid")
-        return Entry(names.check_event_id(event_id), names.check_kind(kind_of(body)), raw, body)
+        kind = names.check_kind(body.kind) if isinstance(body, Unknown) else kind_of(body)
+        return Entry(names.check_event_id(event_id), kind, raw, body)
 
     def _append(
         self,

@@ -9,7 +9,7 @@ PREVIEW_LENGTH = 140
 NAME_LENGTH = 120
 """Characters of a title a person gives."""
 UNTITLED = "New conversation"
-_NOTICED = 1_000
+_NOTICED = 500
 """Characters looked at; a first message may be a whole file."""
 
 

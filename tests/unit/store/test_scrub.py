@@ -6,10 +6,10 @@ import math
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from thetis_kernel.errors import StoreError
-from thetis_kernel.protocol.events import Assistant, BlobRef, ToolResult, User, decode_body
+from thetis_kernel.protocol.events import Assistant, BlobRef, ToolResult, User, decode_body, encode_body
 from thetis_kernel.store import scrub
 
 poison = st.recursive(
@@ -20,11 +20,21 @@ poison = st.recursive(
 
 
 @given(poison)
+@example(float("nan"))
+@example({"a": [float("inf"), "\ud800"]})
 def test_whatever_goes_in_comes_out_of_every_reader(item):
-    body, raw = scrub.safe(ToolResult("c", "ok", "x", data={"item": item}))
-    assert decode_body("tool-result", raw) == body
-    assert raw.decode() and msgspec.json.decode(raw)["data"] == body.data
-    assert scrub.safe(body)[1] == raw, "what is clean stays as it is"
+    poisoned = ToolResult("c", "ok", "x", data={"item": item})
+    body, raw = scrub.safe(poisoned)
+    stored = decode_body("tool-result", raw)
+    assert stored == scrub.clean(body) == scrub.clean(poisoned)
+    assert raw.decode() and msgspec.json.decode(raw)["data"] == stored.data
+    assert scrub.safe(stored) == (stored, raw), "what is clean stays as it is"
+
+
+@given(poison)
+def test_the_short_way_gives_what_the_long_way_gives(item):
+    poisoned = ToolResult("c", "ok", "x", data={"item": item})
+    assert scrub.safe(poisoned)[1] == encode_body(scrub.clean(poisoned))
 
 
 def test_a_clean_body_is_not_copied():
