@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(session=sessions)
     def read_whole(self, session: str) -> None:
-        for name in ("read_all", "read_projected", "state", "repairs", "session", "last_seq", "verify"):
+        for name in ("read_projected", "state", "repairs", "session", "last_seq", "verify"):
             self.both(name, session)
+        for live in (False, True):
+            self.both("iterate", session, live=live)
 
     @rule(query=words, session=st.none() | sessions, limit=st.integers(1, 30))
     def search(self, query: str, session: str | None, limit: int) -> None:
@@ -171,6 +174,8 @@ def outcome(store: Any, name: str, args: Any, kwargs: Any) -> Any:
     """What a call gives, futures waited for."""
     try:
         answer = getattr(store, name)(*args, **kwargs)
+        if isinstance(answer, Iterator):
+            return list(answer)
         return answer.result(20) if isinstance(answer, Future) else answer
     except ThetisError as error:
         return Refusal(error)

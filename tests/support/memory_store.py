@@ -166,9 +166,6 @@ class MemoryStore:
             line = [event for event in line if event.seq in kept]
         yield from line
 
-    def read_all(self, session: str) -> list[Event]:
-        return list(self.iterate(session, live=True))
-
     def state(self, session: str) -> folds.SessionState:
         return folds.fold(self.iterate(session))
 

@@ -45,14 +45,6 @@ def repairs(events: Iterable[Event]) -> list[Body]:
     return cut.bodies()
 
 
-def close_invocations(events: Iterable[Event], turn: str) -> list[Body]:
-    """The results owed to the calls of `turn` alone, for a turn that ends otherwise than by a restart."""
-    cut = _Cut()
-    for event in events:
-        cut.take(event)
-    return [result for result in cut.results_owed() if result.turn == turn]
-
-
 class _Cut:
     """What is open at the end of a log."""
 
@@ -91,7 +83,7 @@ class _Cut:
             case _:
                 pass
 
-    def results_owed(self) -> list[ToolResult]:
+    def _results(self) -> list[ToolResult]:
         left = self.results.copy()
         owed: list[ToolResult] = []
         for invocation in self.invocations:
@@ -106,7 +98,7 @@ class _Cut:
         return owed
 
     def bodies(self) -> list[Body]:
-        owed = self.results_owed()
+        owed = self._results()
         # A stop outlives a crash: what a person stopped does not come back as a turn to resume.
         finishes: list[Body] = [
             TurnFinished(

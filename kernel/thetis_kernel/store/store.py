@@ -234,10 +234,6 @@ class Store:
         """All events of the conversation's line, a fork's inherited ones first; with `live` without rewound branches."""
         return history.raw(self._reader, session, live=live)
 
-    def read_all(self, session: str) -> list[Event]:
-        """The live branch as a list; what `recovery` wants."""
-        return list(self.iterate(session, live=True))
-
     def state(self, session: str) -> folds.SessionState:
         """The fold over `iterate`: what the conversation is now."""
         return history.state(self._reader, session)

@@ -138,7 +138,7 @@ def test_a_changed_row_is_found_where_it_is(log, tmp_path, change):
     assert caught.value.data["seq"] == 69 and caught.value.data["session"] == victim
     assert good_prefix(store, victim) == log.events[victim][:69]
     assert store.read(victim, after=64, limit=5) == log.events[victim][64:69], "what is before it can be read"
-    for reader in (store.state, store.read_all, store.repairs, store.read_projected, lambda s: list(store.iterate(s))):
+    for reader in (store.state, store.repairs, store.read_projected, lambda s: list(store.iterate(s))):
         with pytest.raises(SessionDamaged):
             reader(victim)
     store.close()

@@ -19,9 +19,9 @@ from thetis_kernel.protocol.events import (
     User,
 )
 from thetis_kernel.store import recovery
-from thetis_kernel.store.recovery import close_invocations, repairs
+from thetis_kernel.store.recovery import repairs
 
-from tests.support.logs import TURN, bodies, call, events, reply, result, started
+from tests.support.logs import bodies, call, events, reply, result, started
 
 wild = st.lists(bodies, max_size=25).map(lambda some: [started(), *some])
 
@@ -123,11 +123,3 @@ def test_strange_blocks_are_no_calls():
 
 def test_an_unreadable_event_owes_nothing():
     assert repairs([Event("0" * 16, 1, "e", 0, "tool-invocation", 1, b"{}")]) == []
-
-
-def test_closing_one_turns_calls_leaves_the_rest():
-    log = [started(), call("other", "u"), TurnStarted(TURN, "a", "m"), reply("", "c1", "c2"), call("c1")]
-    assert close_invocations(events(*log), TURN) == [
-        ToolResult("c1", "interrupted", recovery.UNKNOWN_OUTCOME, turn=TURN),
-        ToolResult("c2", "cancelled", recovery.NOT_RUN, turn=TURN),
-    ]
