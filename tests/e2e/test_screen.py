@@ -37,7 +37,8 @@ def test_talk_quit_come_back(world: World, terminal: Terminal) -> None:
     assert "Ships and berths" in terminal.text() and "rehearsal" in terminal.text()
     terminal.type("replace pier = 1 with pier = 2 in src/harbour.py\r")
     terminal.wait("pier = 2")
-    terminal.wait("Done · 3 steps")
+    terminal.wait("Committed")
+    terminal.wait("3 steps · 2 calls")
     terminal.type(CTRL_Q)
     assert terminal.finish() == 0
     assert fingerprint(world.repository) == before

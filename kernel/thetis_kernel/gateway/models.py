@@ -32,7 +32,7 @@ from thetis_kernel.protocol.models import (
 )
 from thetis_kernel.supervise.handle import Child
 
-STARTS_OVER = "\n\n[The connection broke here; the reply starts over.]\n\n"
+STARTS_OVER = "\n\n[The reply broke off here and starts over.]\n\n"
 MAX_REQUEST = 7 * 1024 * 1024
 """Bytes of one request; a frame holds 8 MiB."""
 

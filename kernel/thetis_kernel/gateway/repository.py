@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -44,6 +44,7 @@ class Repository:
         self._info: git.RootInfo | None = None
         self._inspecting = asyncio.Lock()
         self._making: dict[str, asyncio.Lock] = {}
+        self._shown: dict[str, str] = {}
         fleet.git_tells = {git.GitProgress: self._progress}
 
     async def inspect(self) -> git.RootInfo:
@@ -80,7 +81,7 @@ class Repository:
                     root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
                     with_changes=first is not None and first.with_changes), timeout=None)
             finally:
-                self._broadcast.publish(client.Progress(what="The worktree is there", done=1, total=1))
+                self._show(branch_name(session), "")
             crash.point("checkout.after")
             if not recorded:
                 await self._log.append(session, BranchOp(
@@ -145,5 +146,14 @@ class Repository:
         host = await self._fleet.git()
         return await host.peer.call(ask, timeout=timeout)
 
-    def _progress(self, tell: Any) -> None:
+    def _progress(self, tell: git.GitProgress) -> None:
+        self._show(tell.branch, PHASES[tell.phase])
         self._broadcast.publish(client.Progress(what=PHASES[tell.phase], done=tell.done, total=tell.total))
+
+    def _show(self, branch: str, what: str) -> None:
+        """A branch's work goes on with `what`, "" for nothing more: what was shown of it before has ended."""
+        before = self._shown.pop(branch, "")
+        if before and before != what:
+            self._broadcast.publish(client.Progress(what=before, done=1, total=1))
+        if what:
+            self._shown[branch] = what
