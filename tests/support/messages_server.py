@@ -221,6 +221,10 @@ class MessagesServer:
         self._ready.set()
         await self._end.wait()
         await runner.cleanup()
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
 
     async def _handle(self, http: web.Request) -> web.StreamResponse:
         raw = await http.read()

@@ -43,6 +43,7 @@ class _Run:
         self._session = ""
         self._interrupts = 0
         self._streamed = ""
+        self._waiting_for = ""
         self._task: asyncio.Task[str] | None = None
 
     async def go(self, paths: RootPaths, loaded: Loaded) -> int:
@@ -113,6 +114,11 @@ class _Run:
             self._streamed += tell.text
             sys.stdout.write(plain(tell.text))
             sys.stdout.flush()
+        elif isinstance(tell, c.Delta) and tell.session == self._session and tell.kind == "waiting":
+            reason = tell.text.partition(" (")[0]
+            if reason != self._waiting_for:  # told once, not each second of the countdown
+                self._waiting_for = reason
+                say(plain(tell.text))
         elif isinstance(tell, c.Notice) and tell.level != "info":
             say(plain(f"{tell.level}: {tell.message} {tell.hint}").rstrip())
 

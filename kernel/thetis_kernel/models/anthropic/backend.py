@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import msgspec
 
@@ -46,16 +47,19 @@ class AnthropicBackend:
             yield self._failed(request, Assembly(), Failure("auth", f"{error.message} {error.hint}".strip()))
             return
         except Exception as error:  # noqa: BLE001 - the SDK refuses addresses and proxies with several kinds
+            provider = self._endpoint.provider
             yield self._failed(request, Assembly(), Failure(
-                "bad-request", f"The provider {self._endpoint.provider.name!r} cannot be used: {type(error).__name__}: {error}"))
+                "bad-request", f"The provider {provider.name!r} cannot be used: {error} ({type(error).__name__}). Check its "
+                               f"base_url, {provider.base_url}, and the proxy."))
             return
         talking = LOOP.start(self._talk(request, items))
         try:
-            yield from self._items(request, items, cancel)
+            yield from self._items(request, items, talking, cancel)
         finally:
             LOOP.later(0.0 if cancel.is_set() else DRAIN_S, talking.cancel)
 
-    def _items(self, request: ModelRequest, items: queue.SimpleQueue[_Item], cancel: threading.Event) -> Iterator[StreamItem]:
+    def _items(self, request: ModelRequest, items: queue.SimpleQueue[_Item], talking: Future[None],
+               cancel: threading.Event) -> Iterator[StreamItem]:
         events, assembly = Events(), Assembly()
         while not assembly.over:
             if cancel.is_set():
@@ -64,6 +68,8 @@ class AnthropicBackend:
             try:
                 item = items.get(timeout=POLL_S)
             except queue.Empty:
+                if talking.done() and items.empty():  # it died without a word: nobody must wait for one
+                    break
                 continue
             if isinstance(item, Failure):
                 yield self._failed(request, assembly, item)
@@ -96,7 +102,8 @@ class AnthropicBackend:
 
     def _failed(self, request: ModelRequest, assembly: Assembly, failure: Failure) -> Finished:
         return Finished(end=failure.end, blocks=assembly.blocks(cut=True), usage=_usage(request, assembly, cut=True),
-                        detail=failure.detail, retry_after_ms=failure.retry_after_ms, model=request.model, retry=failure.retry)
+                        detail=self._endpoint.without_key(failure.detail), retry_after_ms=failure.retry_after_ms,
+                        model=request.model, retry=failure.retry)
 
     async def _talk(self, request: ModelRequest, items: queue.SimpleQueue[_Item]) -> None:
         """Runs on the network's loop; puts what comes, and in the end why nothing more does."""

@@ -68,6 +68,7 @@ class Endpoint:
         self.reached = False
         """Whether it has ever answered anything."""
         self._key = key
+        self._secret = ""
         self._lock = threading.Lock()
         self._client: AsyncAnthropic | None = None
 
@@ -75,8 +76,13 @@ class Endpoint:
         """The SDK's client, made once. Raises ModelError without a key, and what the SDK raises for a bad address or proxy."""
         with self._lock:
             if self._client is None:
-                self._client = self._make(self._key())
+                self._secret = self._key()
+                self._client = self._make(self._secret)
             return self._client
+
+    def without_key(self, words: str) -> str:
+        """`words` of a provider or of the SDK, should they repeat the key."""
+        return words.replace(self._secret, "[key]") if self._secret else words
 
     def _make(self, key: str) -> AsyncAnthropic:
         import httpx

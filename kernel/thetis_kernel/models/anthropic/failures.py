@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -91,15 +92,17 @@ def of_network(provider: Provider, error: BaseException, reached: bool, idle: bo
     `idle`: the connection stood and nothing came.
     """
     name, where = provider.name, provider.base_url
-    if not re.match(r"https?://[^/]", where) or _named(error, "InvalidURL"):
+    if not _is_address(where):
         return Failure("bad-request", f"The base_url of the provider {name!r}, {where!r}, is not an address that begins with "
                                       "http:// or https://. Mend it in your configuration.")
     if idle:
         return Failure("transport", f"The provider {name!r} said nothing for {provider.idle_seconds:g} s.", True)
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLError):
-            return Failure("transport", f"{where} offers no connection that can be trusted ({cause.reason or 'TLS'}). Check "
-                                        "base_url, the clock and the certificates of this machine.")
+            why = getattr(cause, "reason", None) or "TLS"
+            return Failure("transport", f"{where} offers no connection that can be trusted ({why}). Check base_url, the clock "
+                                        "and the certificates of this machine.",
+                           reached and not isinstance(cause, ssl.SSLCertVerificationError))
         if isinstance(cause, socket.gaierror):
             return Failure("transport", f"The address of the provider {name!r}, {where}, cannot be found. Check the network, "
                                         "and base_url.", reached)
@@ -113,6 +116,14 @@ def of_network(provider: Provider, error: BaseException, reached: bool, idle: bo
     if _named(error, "ConnectError"):
         return Failure("transport", f"{where} (provider {name!r}) cannot be reached. Check the network, and base_url.", reached)
     return Failure("transport", f"The connection to the provider {name!r} broke ({type(error).__name__}).", True)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def not_a_stream(provider: Provider, kind: str) -> Failure:
