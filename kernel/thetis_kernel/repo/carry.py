@@ -61,8 +61,8 @@ def carry_changes(root: Root, opened: Opened, job: Job) -> Carried:
             counter.done += 1
         stager = stage(opened, job, target)
         stager.stage(copied)
-    opened.repository.index.write()
     tree = opened.repository.index.write_tree()
+    opened.repository.index.write()
     commit_tree(opened, tree, f"{MESSAGE}\n\n{count(len(copied), 'path')}.", "", job, {opened.marker.tip})
     return Carried(len(copied), skipped + stager.skipped, stager.notes)
 

@@ -6,6 +6,7 @@ Owns the chunking; must not know whose worktree it is. Measured with 50,000 file
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pygit2
@@ -16,8 +17,10 @@ from thetis_kernel.repo.job import Counter, Job
 from thetis_kernel.repo.library import GIT_ERRORS, raw
 from thetis_kernel.repo.shown import shown
 
-CHUNK = 500
-"""Files between two looks at whether the checkout is still wanted: 60 ms of work."""
+SMALLEST, LARGEST = 8, 4000
+"""Files of one chunk; between two chunks is asked whether the checkout is still wanted, and said how far it is."""
+AIM = 0.1
+"""Seconds a chunk shall take; its size follows, since files may be large and the machine slow."""
 STRATEGY = (
     CheckoutStrategy.FORCE
     | CheckoutStrategy.DISABLE_PATHSPEC_MATCH
@@ -33,25 +36,8 @@ class Listing:
     def __init__(self, attributes: list[bytes], paths: list[bytes], gitlinks: list[bytes]) -> None:
         self.gitlinks = gitlinks
         self.total = len(attributes) + len(paths)
-        self._parts = (attributes, paths)
-
-    def chunks(self) -> Iterator[list[bytes]]:
-        """All paths, at most CHUNK at a time; libgit2 reorders within one, so attribute files have their own."""
-        for part in self._parts:
-            for start in range(0, len(part), CHUNK):
-                yield part[start : start + CHUNK]
-
-
-class _Counting(pygit2.CheckoutCallbacks):
-    """Counts files within a chunk, so that a chunk of large ones shows progress too."""
-
-    def __init__(self, counter: Counter, before: int) -> None:
-        super().__init__()
-        self._counter = counter
-        self._before = before
-
-    def checkout_progress(self, path: str, completed_steps: int, total_steps: int) -> None:
-        self._counter.done = self._before + completed_steps
+        self.parts = (attributes, paths)
+        """To be written one after the other; within one call libgit2 reorders."""
 
 
 def list_tree(tree: pygit2.Tree) -> Listing:
@@ -78,13 +64,10 @@ def check_out(repository: pygit2.Repository, commit: pygit2.Oid, listing: Listin
     try:
         tree = repository[commit].peel(pygit2.Tree)
         with job.phase("checkout", listing.total) as counter:
-            for chunk in listing.chunks():
-                job.check()
-                before = counter.done
-                repository.checkout_tree(  # type: ignore[no-untyped-call]
-                    tree, strategy=STRATEGY, paths=[raw(path) for path in chunk], callbacks=_Counting(counter, before)
-                )
-                counter.done = before + len(chunk)
+            for part in listing.parts:
+                _write(repository, tree, part, counter, job)
+            if len(repository.index) == listing.total:
+                repository.index.read_tree(tree)  # keeps the files' times, and remembers the directories' trees
             repository.index.write()
     except GIT_ERRORS as error:
         raise RepoError(
@@ -97,6 +80,19 @@ def check_out(repository: pygit2.Repository, commit: pygit2.Oid, listing: Listin
             f"Only {len(repository.index)} of {listing.total} files of {str(commit)[:10]} were written.",
             kind="checkout-failed",
         )
+
+
+def _write(repository: pygit2.Repository, tree: pygit2.Tree, paths: list[bytes], counter: Counter, job: Job) -> None:
+    size, start = 100, 0
+    while start < len(paths):
+        job.check()
+        began = time.monotonic()
+        chunk = [raw(path) for path in paths[start : start + size]]
+        repository.checkout_tree(tree, strategy=STRATEGY, paths=chunk)  # type: ignore[no-untyped-call]
+        took = max(time.monotonic() - began, 0.001)
+        start += len(chunk)
+        counter.done += len(chunk)
+        size = min(max(int(size * min(AIM / took, 2.0)), SMALLEST), LARGEST)
 
 
 def _walk(top: pygit2.Tree) -> Iterator[tuple[bytes, pygit2.Object]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from thetis_kernel.protocol.git import Feature, Notice
 from thetis_kernel.repo.library import GIT_ERRORS
 from thetis_kernel.repo.marker import read_marker
 
-BUDGET = 0.15
+BUDGET = 0.05
 """Seconds for looking through the tree for attribute files."""
 MAX_ATTRIBUTES = 256 * 1024
 _FILTER = re.compile(rb"^[^#\n]*\sfilter=(\S+)", re.MULTILINE)
@@ -113,6 +114,8 @@ def _features(repository: pygit2.Repository, top: Path, common: Path, head: pygi
 
 
 def _index_is_readable(repository: pygit2.Repository) -> bool:
+    if next(Path(repository.path).glob("sharedindex.*"), None) is None:
+        return True  # not split; reading it would take as long as it is large
     try:
         return len(repository.index) >= 0
     except GIT_ERRORS:
@@ -125,9 +128,9 @@ def _attribute_texts(repository: pygit2.Repository, top: Path, common: Path, hea
             with open(path, "rb") as file:
                 yield file.read(MAX_ATTRIBUTES)
     until = time.monotonic() + BUDGET
-    waiting = [head.tree]
+    waiting = deque([head.tree])
     while waiting and time.monotonic() < until:
-        for entry in waiting.pop():
+        for entry in waiting.popleft():
             if isinstance(entry, pygit2.Tree):
                 waiting.append(entry)
             elif entry.raw_name == b".gitattributes" and isinstance(entry, pygit2.Blob) and entry.size <= MAX_ATTRIBUTES:

@@ -7,11 +7,12 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from thetis_kernel.errors import Cancelled, RepoError
-from thetis_kernel.repo import lease, marker
-from thetis_kernel.repo.job import Job
+from thetis_kernel.repo import checkout, lease, marker
+from thetis_kernel.repo.job import Counter, Job
 from thetis_kernel.repo.materialise import materialise
 
 from tests.support.conversations import BRANCH, Conversation
@@ -253,8 +254,11 @@ def test_progress_is_reported_often_and_to_the_end(tmp_path: Path) -> None:
     assert {report[0] for report in reports} == {"checkout", "sync"}
 
 
-def test_a_cancelled_checkout_stops_and_the_next_call_completes_it(tmp_path: Path) -> None:
-    root = make_large(tmp_path / "r", 2000)
+def test_a_cancelled_checkout_stops_and_the_next_call_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "LARGEST", 100)
+    root = make_large(tmp_path / "r", 1000)
     conversation = Conversation(root, tmp_path / "wt")
     asked = 0
 
@@ -267,8 +271,27 @@ def test_a_cancelled_checkout_stops_and_the_next_call_completes_it(tmp_path: Pat
     with pytest.raises(Cancelled):
         conversation.make(Job(check=check))
     files = sum(len(names) for _, _, names in os.walk(tmp_path / "wt"))
-    assert 0 < files < 2000
-    assert conversation.make().files == 2000 and conversation.is_clean()
+    assert 0 < files < 1000
+    assert conversation.make().files == 1000 and conversation.is_clean()
+
+
+def test_a_chunk_takes_about_as_long_as_it_should_however_slow_files_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that progress and cancel do not depend on the size of files: slower files, smaller chunks."""
+    now = 0.0
+    chunks: list[int] = []
+
+    class Slow:
+        def checkout_tree(self, tree: object, *, strategy: object, paths: list[os.PathLike[str]]) -> None:
+            nonlocal now
+            chunks.append(len(paths))
+            now += len(paths) * (0.05 if sum(chunks) > 10_000 else 0.0001)
+
+    monkeypatch.setattr(checkout, "time", SimpleNamespace(monotonic=lambda: now))
+    counter = Counter(20_000)
+    checkout._write(Slow(), None, [b"x"] * 20_000, counter, Job())  # type: ignore[arg-type]
+    assert counter.done == sum(chunks) == 20_000
+    assert chunks[:5] == [100, 200, 400, 800, 1000]  # 0.1 s, then, where a file takes 0.05 s, as few as are allowed
+    assert set(chunks[-1000:]) == {checkout.SMALLEST}
 
 
 def test_a_sync_that_takes_long_does_not_hold_a_cancel_up(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
