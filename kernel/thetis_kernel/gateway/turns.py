@@ -248,7 +248,7 @@ class Turns:
     async def _finish(self, turn: Turn, outcome: TurnOutcome, stopped_by: str) -> None:
         if outcome.stuck and self.workers is not None:
             await self.workers.discard(turn.session)
-            await self._incident(turn, "worker-stuck", "The agent did not return after a stop; its worker was replaced.")
+            await self._incident(turn, "worker-stuck", "A guest did not return; the conversation's worker was replaced.")
         await self._settle_invocations(turn)
         await self._repository.commit_turn(turn.session, turn.id)
         state = await self._log.state(turn.session)

@@ -11,7 +11,7 @@ from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.turn import Turn
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
-from thetis_kernel.wasm.call import stores_opened
+from thetis_kernel.wasm.call import stores_opened, stuck_calls
 
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import Serving, ThreadPeer
@@ -39,7 +39,9 @@ class WorkerService:
             crash.point("worker.turn-start")
             opened = stores_opened()
             outcome = turn.run()
-            outcome = msgspec.structs.replace(outcome, stores=stores_opened() - opened)
+            # A call given up inside WASI keeps its thread: this process is then replaced after the turn.
+            stuck = outcome.stuck or stuck_calls() > 0
+            outcome = msgspec.structs.replace(outcome, stores=stores_opened() - opened, stuck=stuck)
             crash.point("worker.turn-end")
             return outcome
         finally:
