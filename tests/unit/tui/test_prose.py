@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from thetis_tui.prose import Document
@@ -100,6 +100,8 @@ MARKDOWN = st.lists(
 
 
 @settings(max_examples=40, deadline=None)
+@example("- | a | b |\n**b** ", [13, 1], 10)
+@example("a\n\n- b\n  c\n\n    d\n", [3, 1], 20)
 @given(MARKDOWN, st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(10, 60))
 def test_growing_piece_by_piece_ends_as_the_whole(text: str, sizes: list[int], width: int) -> None:
     document = Document(growing=True)
