@@ -39,7 +39,7 @@ class _Bar:
 
     def __init__(self) -> None:
         self._announced = False
-        self._last = ""
+        self._shown: set[str] = set()
 
     def show(self, progress: Progress) -> None:
         """A step began or ended."""
@@ -52,6 +52,6 @@ class _Bar:
             end = "\n" if progress.done == progress.total else ""
             sys.stderr.write(f"\r{line:<70}{end}")
             sys.stderr.flush()
-        elif line != self._last:  # progress also ticks while nothing new happens
+        elif line not in self._shown:  # progress also ticks while nothing new happens, for two worlds by turns
             say(line)
-        self._last = line
+        self._shown.add(line)
