@@ -12,7 +12,7 @@ import pytest
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.events import Event, Rewind, StateChanged, User
 from thetis_kernel.protocol.ids import new_session_id
-from thetis_kernel.store import admission, connection, files, ledger, writer
+from thetis_kernel.store import admission, connection, files, ledger, opening, writer
 from thetis_kernel.store.store import Store
 
 from tests.support.disk import RecordingDisk, Wreck
@@ -62,10 +62,13 @@ def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = Fals
     monkeypatch.setattr(files, "sync_dir", synced)
     monkeypatch.setattr(writer, "CHECKPOINT_PAGES", 25)
     monkeypatch.setattr(ledger, "INLINE_LIMIT", 900)
+    monkeypatch.setattr(opening, "WAL_BYTES", 300_000)
     if synchronous is not None:
         monkeypatch.setitem(connection.PRAGMAS, "synchronous", synchronous)
-    for _start in range(2):
+    for start in range(2):
         store = Store.open(directory / "data", vfs=disk.vfs, free=lambda: 0)
+        if start:
+            _widen(store, disk)
         sessions = [new_session_id() for _ in range(2)]
         for session in sessions:
             life.note(store.create(session, started()))
@@ -80,6 +83,21 @@ def live(directory: Path, monkeypatch: pytest.MonkeyPatch, *, lying: bool = Fals
     monkeypatch.setattr(files, "replace", replace)
     monkeypatch.setattr(files, "sync_dir", sync_dir)
     return life
+
+
+def _widen(store: Store, disk: RecordingDisk) -> None:
+    """What a start with room does to the write-ahead log, noted like SQLite's own writes to it."""
+
+    def work() -> None:
+        wal = store.data_dir / "thetis.db-wal"
+        before = wal.stat().st_size
+        opening.widen(store.data_dir / "thetis.db")
+        added = wal.read_bytes()[before:]
+        assert len(added) > 100_000 and not any(added)
+        disk.ops.append(("write", wal.name, before, added))
+        disk.ops.append(("sync", wal.name, 0, b""))
+
+    store._writer.call(work).result(20)
 
 
 def _watch(life: Life, future: Future[Event]) -> None:

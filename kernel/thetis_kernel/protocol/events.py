@@ -281,6 +281,7 @@ KINDS: dict[str, type[Body]] = {
         ChildStarted, ChildSettled, Rewind,
     )
 }
+_TAGS = {cls: kind for kind, cls in KINDS.items()}
 GUEST_MAY_APPEND = frozenset({"assistant", "system-note", "compaction", "state-changed"})
 """Kinds a guest may write through `session.append`; all others are the host's."""
 
@@ -290,7 +291,7 @@ _encoder = msgspec.json.Encoder()
 
 def kind_of(body: Body | Unknown) -> str:
     """The event's kind as it stands in the log."""
-    return body.kind if isinstance(body, Unknown) else str(type(body).__struct_config__.tag)
+    return body.kind if isinstance(body, Unknown) else _TAGS[type(body)]
 
 
 def encode_body(body: Body | Unknown) -> bytes:

@@ -64,10 +64,6 @@ class Head(msgspec.Struct):
     damaged: int
     epoch: int = 0
 
-    def copy(self) -> Head:
-        """A head that may be changed and thrown away with its transaction."""
-        return msgspec.structs.replace(self)
-
     def fold(self, body: Body | Unknown) -> None:
         """Take `body` into the folded columns."""
         match body:

@@ -75,7 +75,8 @@ class Store:
         self._writer = Writer(db, self._ledger, self._index, space, self._live, mark)
         self._writer.start()
         self._writer.call(lambda: removal.empty_trash(db, self.blobs))
-        space.prepare()
+        if space.prepare():
+            self._writer.call(lambda: opening.widen(opened.path))
 
     @classmethod
     def open(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from thetis_kernel.clock import FakeClock
 from thetis_kernel.errors import StoreError
 from thetis_kernel.protocol.events import Event, User
-from thetis_kernel.store import writer
+from thetis_kernel.store import opening, writer
 from thetis_kernel.store.store import Store
 
 from tests.support.disk import RecordingDisk
@@ -246,3 +247,20 @@ def test_a_rolled_back_transaction_is_forgotten(store, monkeypatch):
     monkeypatch.undo()
     assert say(store, session, "a")[0].seq == 2
     assert store.verify(session).sound
+
+
+def test_the_write_ahead_log_has_its_working_size_from_the_start(tmp_path):
+    store = Store.open(tmp_path / "data", free=lambda: 1 << 40)
+    session = new(store)
+    wal = tmp_path / "data" / "thetis.db-wal"
+    size = wal.stat().st_size
+    assert size >= opening.WAL_BYTES
+    say(store, session, *(f"event {i}" for i in range(100)))
+    assert wal.stat().st_size == size
+    copy = tmp_path / "crash"
+    shutil.copytree(tmp_path / "data", copy)
+    store.close()
+    assert wal.stat().st_size == 0
+    again = Store.open(copy, free=lambda: 0)
+    assert again.last_seq(session) == 101 and again.verify(session).sound
+    again.close()
