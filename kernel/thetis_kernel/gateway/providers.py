@@ -12,6 +12,7 @@ from collections.abc import MutableMapping, Sequence
 import msgspec
 
 from thetis_kernel.config.settings import Settings
+from thetis_kernel.gateway.wiping import take
 from thetis_kernel.models.registry import offered
 from thetis_kernel.protocol.model import ConfigureModels, ProviderKey
 from thetis_kernel.protocol.models import ModelInfo, Provider
@@ -46,8 +47,8 @@ class Providers:
         kind, _, variable = provider.key.partition(":")
         if kind != "env":
             return provider
-        if variable in environ:
-            _taken[variable] = environ.pop(variable)
+        if given := take(environ, variable):
+            _taken[variable] = given
         secret = _taken.get(variable, "")
         if not secret.strip():
             if any(own.name == provider.name for own in self._settings.providers):

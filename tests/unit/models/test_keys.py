@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -116,6 +117,16 @@ def test_a_person_may_move_anthropic() -> None:
     setup = Providers(settings, {"ANTHROPIC_API_KEY": KEY}).setup()
     assert setup is not None and not setup.keys and setup.providers == [
         Provider(name="anthropic", base_url="https://api.anthropic.com", key="file:/k")]
+
+
+def test_a_key_that_was_taken_stands_in_no_environment_of_the_process() -> None:
+    code = ("import os; from thetis_kernel.gateway.wiping import take; before = open('/proc/self/environ').read()\n"
+            "print(take(os.environ, 'OUR_KEY'), take(os.environ, 'OUR_KEY') == '')\n"
+            "print(os.environ.get('OUR_KEY'), os.environ['OTHER'])\n"
+            "after = open('/proc/self/environ').read(); print('canary' in before, 'canary' in after, 'OTHER=there' in after)")
+    environ = {"OUR_KEY": KEY, "OTHER": "there", "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [KEY, "True", "None", "there", "True", "False", "True"]
 
 
 # -- the catalogue and the table
