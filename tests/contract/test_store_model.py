@@ -115,12 +115,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.both("read", session, after, limit, max_bytes)
         self.both("read_projected", session, after, max_bytes, limit)
 
-    @rule(session=sessions)
-    def read_whole(self, session: str) -> None:
+    @rule(session=sessions, after=numbers)
+    def read_whole(self, session: str, after: int) -> None:
+        self.both("repairs", session, after=after)
         for name in ("read_projected", "state", "repairs", "session", "last_seq", "verify"):
             self.both(name, session)
         for live in (False, True):
-            self.both("iterate", session, live=live)
+            self.both("iterate", session, live=live, after=after)
 
     @rule(query=words, session=st.none() | sessions, limit=st.integers(1, 30))
     def search(self, query: str, session: str | None, limit: int) -> None:

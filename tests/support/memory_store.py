@@ -159,18 +159,18 @@ class MemoryStore:
         page = self._cut(left, limit, max_bytes)
         return page, len(page) == len(left)
 
-    def iterate(self, session: str, *, live: bool = False) -> Iterator[Event]:
+    def iterate(self, session: str, *, live: bool = False, after: int = 0) -> Iterator[Event]:
         line = self._line(session)
         if live:
             kept = self._ancestry(line)
             line = [event for event in line if event.seq in kept]
-        yield from line
+        yield from (event for event in line if event.seq > after)
 
     def state(self, session: str) -> folds.SessionState:
         return folds.fold(self.iterate(session))
 
-    def repairs(self, session: str) -> list[Body]:
-        return recovery.repairs(self.iterate(session, live=True))
+    def repairs(self, session: str, *, after: int = 0) -> list[Body]:
+        return recovery.repairs(self.iterate(session, live=True, after=after))
 
     def find_event(self, event_id: str) -> Event | None:
         return next((event for event in self._order if event.event_id == event_id), None)

@@ -6,6 +6,7 @@ a `Reader`; each page is read in one snapshot, and since the log only grows, pag
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -36,14 +37,14 @@ def line_of(reader: Reader, db: apsw.Connection, session: str) -> list[Part]:
         line = reader.line(db, line.parent)
 
 
-def raw(reader: Reader, session: str, *, live: bool = False) -> Iterator[Event]:
-    """Every event of the line; with `live` only those on the live branch, compacted ones included."""
+def raw(reader: Reader, session: str, *, live: bool = False, after: int = 0) -> Iterator[Event]:
+    """Every event of the line after number `after`; with `live` only those on the live branch, compacted ones included."""
     with reader.snapshot() as db:
         parts = line_of(reader, db, session)
         if live:
             rewinds = projection.rewinds(_operations(db, parts, reader))
             parts = _select(parts, projection.live(_end(parts), rewinds))
-    for line, rows in _pages(reader, parts):
+    for line, rows in _pages(reader, _select(parts, [(after + 1, sys.maxsize)])):
         yield from reader.events(line, rows)
 
 

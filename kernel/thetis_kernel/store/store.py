@@ -231,9 +231,12 @@ class Store:
         """
         return history.projected(self._reader, session, after, max_bytes, limit)
 
-    def iterate(self, session: str, *, live: bool = False) -> Iterator[Event]:
-        """All events of the conversation's line, a fork's inherited ones first; with `live` without rewound branches."""
-        return history.raw(self._reader, session, live=live)
+    def iterate(self, session: str, *, live: bool = False, after: int = 0) -> Iterator[Event]:
+        """All events of the conversation's line after number `after`, a fork's inherited ones first.
+
+        With `live` without rewound branches.
+        """
+        return history.raw(self._reader, session, live=live, after=after)
 
     def state(self, session: str) -> folds.SessionState:
         """The fold over `iterate`: what the conversation is now."""
@@ -244,9 +247,12 @@ class Store:
         with self._reader.snapshot() as db:
             return ledger.find(db, event_id, self.blobs)
 
-    def repairs(self, session: str) -> list[Body]:
-        """What must be appended before a conversation that was cut can go on; see `recovery`."""
-        return recovery.repairs(self.iterate(session, live=True))
+    def repairs(self, session: str, *, after: int = 0) -> list[Body]:
+        """What must be appended before a conversation that was cut can go on; see `recovery`.
+
+        `after`: a number up to which nothing is owed, such as the one before the open turn's start; saves reading so far.
+        """
+        return recovery.repairs(self.iterate(session, live=True, after=after))
 
     def last_seq(self, session: str) -> int:
         """The number of the conversation's newest event."""
