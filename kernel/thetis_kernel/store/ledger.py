@@ -107,6 +107,8 @@ class Ledger:
         if started.relation:
             parent = self.head(started.parent)
             if started.relation == "fork":
+                if 0 < parent.damaged <= started.parent_seq:
+                    raise damaged(parent.id, parent.damaged)
                 first_seq, base = started.parent_seq + 1, self._hash_at(parent, started.parent_seq)
                 title, preview = parent.title, parent.preview
         now = self._clock.now_ms()

@@ -21,10 +21,8 @@ from thetis_kernel.store.lock import RootLock
 _log = logging.getLogger(__name__)
 WAL_BYTES = 4 * 1024 * 1024 + 256 * 1024
 """What the write-ahead log grows to between checkpoints (writer.CHECKPOINT_PAGES pages of 4 KiB, and the last group)."""
-ADOPT_HINT = (
-    "Put the missing file back or restore a backup; `thetis doctor --adopt-log` goes on with what is there,"
-    " knowing that events are lost."
-)
+ADOPT = "adopt-log"
+"""A file of this name in the data directory is a person's word to go on with what is there; it holds for one start."""
 
 
 class Opened(msgspec.Struct):
@@ -74,6 +72,7 @@ def close_directory(opened: Opened) -> None:
 def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: bool) -> Opened:
     path = data_dir / DATABASE
     notices: list[str] = []
+    adopt = adopt or (data_dir / ADOPT).exists()
     if (data_dir / salvage.MARK).exists():
         notices.append(_rebuilt(path, clock))
     try:
@@ -83,6 +82,7 @@ def _open_locked(data_dir: Path, lock: RootLock, clock: Clock, vfs: str, adopt: 
             raise
         notices.append(_rebuilt(path, clock))
         db = _open_database(path, clock, vfs, adopt, notices)
+    (data_dir / ADOPT).unlink(missing_ok=True)
     return Opened(path, db, lock, notices)
 
 
@@ -96,7 +96,7 @@ def _rebuilt(path: Path, clock: Clock) -> str:
 def _open_database(path: Path, clock: Clock, vfs: str, adopt: bool, notices: list[str]) -> apsw.Connection:
     data_dir = path.parent
     record = admission.read_record(data_dir)
-    _complain(admission.missing_before_open(data_dir, record), adopt, notices)
+    _complain(data_dir, admission.missing_before_open(data_dir, record), adopt, notices)
     live = admission.header_state(path) == (schema.APPLICATION_ID, LIVE)
     try:
         _private(path)
@@ -104,7 +104,7 @@ def _open_database(path: Path, clock: Clock, vfs: str, adopt: bool, notices: lis
     except (apsw.Error, OSError) as error:
         raise connection.failure(error, "be opened") from error
     try:
-        _complain(admission.missing_after_open(db, record, path), adopt, notices)
+        _complain(data_dir, admission.missing_after_open(db, record, path), adopt, notices)
         schema.migrate(db, clock)
         if not live:
             _mark_live(db)
@@ -136,9 +136,14 @@ def widen(path: Path) -> None:
         os.close(fd)
 
 
-def _complain(sentence: str, adopt: bool, notices: list[str]) -> None:
+def _complain(data_dir: Path, sentence: str, adopt: bool, notices: list[str]) -> None:
     if sentence and not adopt:
-        raise StoreError(f"{sentence}.", hint=ADOPT_HINT, code="store-missing")
+        raise StoreError(
+            f"{sentence}.",
+            hint="Put the missing file back or restore a backup. To go on with what is there, knowing that events are lost,"
+            f" make an empty file {data_dir / ADOPT} and start again.",
+            code="store-missing",
+        )
     if sentence:
         notices.append(f"{sentence}. The log was opened as it is, as asked.")
 

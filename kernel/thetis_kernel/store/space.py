@@ -68,7 +68,11 @@ def free_bytes(directory: Path) -> int:
 def _allocate(path: Path, size: int) -> bool:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        os.posix_fallocate(fd, 0, size)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(fd, 0, size)
+        else:  # macOS
+            os.pwrite(fd, bytes(size), 0)
+            os.fsync(fd)
     except OSError:
         path.unlink(missing_ok=True)  # half a reserve would only take room away
         return False

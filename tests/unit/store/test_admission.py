@@ -157,10 +157,15 @@ def test_an_unreadable_record_is_damage(log):
     assert caught.value.code == "store-record"
 
 
-def test_a_person_may_decide_to_go_on_with_what_is_there(log, tmp_path):
+@pytest.mark.parametrize("by", ["option", "file"])
+def test_a_person_may_decide_to_go_on_with_what_is_there(log, tmp_path, by):
     crash = crashed(log, tmp_path / "crash")
     (crash / "thetis.db-wal").unlink()
-    again = reopen(crash, adopt=True)
+    assert str(crash / opening.ADOPT) in refused(crash).hint
+    if by == "file":
+        (crash / opening.ADOPT).touch()
+    again = reopen(crash, adopt=by == "option")
+    assert not (crash / opening.ADOPT).exists()
     assert len(again.notices) == 1 and "is missing" in again.notices[0]
     session = new(again)
     say(again, session, "a new beginning")

@@ -179,6 +179,8 @@ def test_damage_quarantines_until_it_is_mended(log, tmp_path):
     fork = new(store, parent=victim, parent_seq=49, relation="fork")
     assert [event.seq for event in store.iterate(fork)] == list(range(1, 51)), "the good part can be gone on from"
     say(store, fork, "goes on")
+    with pytest.raises(SessionDamaged):
+        new(store, parent=victim, parent_seq=50, relation="fork")
     store.close()
 
     again = reopen(directory)
@@ -290,7 +292,7 @@ def test_a_cut_file_is_rebuilt_from_what_is_left(log, tmp_path, kept):
     assert len(store.notices) == 1 and "rebuilt" in store.notices[0]
     assert len(store.sessions()) == 3
     _, damaged = whole_or_quarantined(store, log)
-    assert damaged, "a third of the file is gone"
+    assert damaged or kept > 0.9, "so much cannot have been pages of indexes alone"
     session = new(store)
     say(store, session, "the kernel goes on")
     assert [hit.session for hit in store.search("kernel goes on")] == [session]
