@@ -157,8 +157,14 @@ def drive(
 
 
 def driven(function: str, *arguments: Any, home: Path, env: dict[str, str] | None = None, **keywords: Any) -> Any:
-    """What it answered: a dictionary; `{"error": kind, "message": ...}` for a RepoError."""
+    """What it answered: a dictionary; `{"error": kind, "message": ...}` for a RepoError. AssertionError when it does
+    not answer: that can be tried only in another process, since libgit2 may be stuck where no signal is seen."""
     process = drive(function, *arguments, home=home, env=env, **keywords)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise AssertionError(f"{function} did not come back") from None
     assert process.returncode == 0, err
     return json.loads(out)

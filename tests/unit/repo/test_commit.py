@@ -306,11 +306,19 @@ def test_line_ends_are_recorded_as_git_would(
 
 
 def test_a_checkout_with_line_ends_is_clean(tmp_path: Path) -> None:
-    root = make(tmp_path / "r", **{"!/a.txt": "one\ntwo\n", "z/.gitattributes": "*.bat eol=crlf\n", "z/!b.bat": "x\ny\n"})
+    root = make(tmp_path / "r", **{"!/a.txt": "one\ntwo\n", "b.txt": "x\n"})
     root.git("config", "core.autocrlf", "true")
     conversation = Conversation(root, tmp_path / "wt")
     conversation.make()
-    assert conversation.worktree.read("!/a.txt") == b"one\r\ntwo\r\n" and conversation.worktree.read("z/!b.bat") == b"x\r\ny\r\n"
+    assert conversation.worktree.read("!/a.txt") == b"one\r\ntwo\r\n"
+    assert conversation.commit().commit == "" and conversation.is_clean()
+
+
+def test_attributes_hold_for_files_whose_names_come_before_theirs(tmp_path: Path) -> None:
+    root = make(tmp_path / "r", **{"z/.gitattributes": "*.bat eol=crlf\n", "z/!b.bat": "x\ny\n", "z/sub/c.bat": "x\n"})
+    conversation = Conversation(root, tmp_path / "wt")
+    conversation.make()
+    assert conversation.worktree.read("z/!b.bat") == b"x\r\ny\r\n" and conversation.worktree.read("z/sub/c.bat") == b"x\r\n"
     assert conversation.commit().commit == "" and conversation.is_clean()
 
 

@@ -290,8 +290,8 @@ def test_a_chunk_takes_about_as_long_as_it_should_however_slow_files_are(monkeyp
     counter = Counter(20_000)
     checkout._write(Slow(), None, [b"x"] * 20_000, counter, Job())  # type: ignore[arg-type]
     assert counter.done == sum(chunks) == 20_000
-    assert chunks[:5] == [100, 200, 400, 800, 1000]  # 0.1 s, then, where a file takes 0.05 s, as few as are allowed
-    assert set(chunks[-1000:]) == {checkout.SMALLEST}
+    assert chunks[:4] == [100, 200, 400, 800] and 990 <= chunks[4] <= 1000  # a tenth of a second
+    assert set(chunks[-1000:-1]) == {checkout.SMALLEST}  # where a file takes half of that
 
 
 def test_a_sync_that_takes_long_does_not_hold_a_cancel_up(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
