@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import signal
@@ -145,3 +146,35 @@ def test_without_walls_nothing_runs_unless_allowed(world: World) -> None:
     [result] = [e["body"] for e in events if e["kind"] == "tool-result"]
     assert result["outcome"] == "error" and "cannot be confined" in result["content"]
     assert "here" in answer(world.events("--unwalled", "run echo here", THETIS_WALLS="none"))
+
+
+def test_runs_side_by_side_all_finish(world: World) -> None:
+    """The first holds the root, the others are attached to it and outlast it."""
+    prompts = ["list", "run sleep 2", "read README.md", "run sleep 1", "rehearse: slow 2500 ms"]
+    with contextlib.ExitStack() as stack:
+        children = [stack.enter_context(world.started("run", "--json", prompt)) for prompt in prompts]
+        outputs = [child.communicate(timeout=90) for child in children]
+    for child, (out, err) in zip(children, outputs, strict=True):
+        assert child.returncode == 0, err
+        events = [json.loads(line) for line in out.splitlines()]
+        assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
+        assert events[-1]["kind"] == "turn-finished" and events[-1]["body"]["stopped_by"] == "stop"
+
+
+def test_a_run_outlives_the_kernel_it_was_attached_to(world: World) -> None:
+    with world.started("run", "--json", "run sleep 30") as holder:
+        for line in holder.stdout or ():
+            if json.loads(line)["kind"] == "tool-invocation":
+                break
+        with world.started("run", "--json", "rehearse: slow 4000 ms") as attached:
+            lines = []
+            for line in attached.stdout or ():
+                lines.append(line)
+                if json.loads(line)["kind"] == "turn-started":
+                    break
+            holder.kill()
+            out, err = attached.communicate(timeout=60)
+    assert attached.returncode == 0, err
+    events = [json.loads(line) for line in [*lines, *out.splitlines()]]
+    assert kinds(events).count("user") == 1 and events[-1]["body"]["stopped_by"] == "stop"
+    assert [e["seq"] for e in events] == list(range(1, len(events) + 1))

@@ -119,6 +119,11 @@ class Turns:
         while (turn := self._turns.get(session)) is not None:
             await turn.done.wait()
 
+    async def drained(self) -> None:
+        """Return once no conversation has a running turn."""
+        while self._turns:
+            await next(iter(self._turns.values())).done.wait()
+
     async def close(self) -> None:
         """Stop every turn and wait until each has its end in the log."""
         self.closing = True
