@@ -74,8 +74,3 @@ class History:
     @property
     def walking(self) -> bool:
         return self._at is not None
-
-    @property
-    def shown(self) -> str:
-        """The text the walk has come to ("" when not walking)."""
-        return "" if self._at is None else self._texts[self._at]

@@ -50,7 +50,8 @@ class Outbox:
         self._sent = sent
         self._failed = failed
         self._open = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Words] = {}
+        self._leaving: set[str] = set()
 
     @property
     def waiting(self) -> int:
@@ -65,13 +66,25 @@ class Outbox:
         """Send `text`; returns at once."""
         words = Words(new_event_id(), text, place, with_changes)
         task = asyncio.get_running_loop().create_task(self._deliver(words))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = words
+        task.add_done_callback(self._tasks.pop)
         return words
+
+    def held(self, place: Place) -> list[Words]:
+        """What waits for its turn and has not begun to leave, oldest first."""
+        return [w for w in self._tasks.values() if w.place is place and w.event_id not in self._leaving]
+
+    def recall(self, place: Place) -> list[Words]:
+        """Take back what has not begun to leave; returns it, oldest first."""
+        held = self.held(place)
+        for task in [task for task, words in self._tasks.items() if words in held]:
+            task.cancel()
+        return held
 
     async def _deliver(self, words: Words) -> None:
         await self._open.wait()
         async with words.place.turn_of:
+            self._leaving.add(words.event_id)
             try:
                 if not words.place.session:
                     await self._create(words.place)
@@ -80,6 +93,8 @@ class Outbox:
                 self._failed(words, error)
             else:
                 self._sent(words, submitted)
+            finally:
+                self._leaving.discard(words.event_id)
 
     def close(self) -> None:
         """Send nothing more."""

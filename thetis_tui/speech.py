@@ -45,6 +45,19 @@ class Speech:
         else:
             self._send(text)
 
+    def holds(self) -> bool:
+        """Whether words of the open conversation have not begun to leave."""
+        return bool(self.outbox.held(self._app.desk.view.place))
+
+    def recall(self) -> None:
+        """Take words back that have not begun to leave; they stand in the prompt again."""
+        view = self._app.desk.view
+        words = self.outbox.recall(view.place)
+        for one in words:
+            view.unsay(one.event_id)
+        prompt = self._app.desk.prompt
+        prompt.put("\n".join([*(one.text for one in words), *([prompt.text] if prompt.text else [])]))
+
     def _send(self, text: str) -> None:
         state, view = self._app.state, self._app.desk.view
         include = state.with_changes and state.may_include_changes()

@@ -44,8 +44,7 @@ class Shown:
         while not condition():
             if asyncio.get_running_loop().time() > end:
                 raise AssertionError(f"never: {what or condition}\n{self.text()}")
-            await asyncio.sleep(0.005)
-            await self.pilot.pause()
+            await asyncio.sleep(0.015)
 
     async def ready(self) -> None:
         """Wait until the gateway is connected and everything is drawn."""

@@ -13,19 +13,21 @@ if TYPE_CHECKING:
 class Stop(Command):
     id = "stop"
     title = "Stop the turn"
-    help = "Stop what runs in this conversation, at once; what was done stays."
+    help = "Stop what runs in this conversation, at once; what was done stays. Words not sent yet come back."
     keys = "escape"
     slash = "stop"
 
     def applies(self, app: ThetisApp) -> bool:
-        return app.state.turn is not None
+        return app.state.turn is not None or app.speech.holds()
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
+        if app.speech.holds():
+            app.speech.recall()
         turn = app.state.turn
         if turn is not None:
             turn.stopping = True
             app.refresh_views()
-        await app.ask(app.client.stop(app.state.current))
+            await app.ask(app.client.stop(app.state.current))
 
 
 class Resume(Command):

@@ -82,7 +82,7 @@ class ToPrompt(Command):
     keys = "escape"
 
     def applies(self, app: ThetisApp) -> bool:
-        return app.state.turn is None
+        return app.state.turn is None and not app.speech.holds()
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
         app.desk.to_prompt()

@@ -62,6 +62,7 @@ class Desk(Screen[None]):
         self.view = ConversationView()
         self.views = Container(self.view, id="views")
         self._opening = asyncio.Lock()
+        self._walked = ""
 
     @property
     def thetis(self) -> ThetisApp:
@@ -297,7 +298,7 @@ class Desk(Screen[None]):
         self.prompt.completion = self.composer.completions.chosen
 
     def _walked_to(self) -> bool:
-        return self.prompt.text == self.state.history.shown
+        return self.prompt.text == self._walked
 
     @on(Prompt.Walked)
     def _walk(self, event: Prompt.Walked) -> None:
@@ -305,6 +306,7 @@ class Desk(Screen[None]):
         text = history.older(self.prompt.text) if event.step < 0 else history.newer()
         if text is not None:
             self.prompt.put(text)
+            self._walked = self.prompt.text
 
     @on(Prompt.Completed)
     def _complete(self, event: Prompt.Completed) -> None:

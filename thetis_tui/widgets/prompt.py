@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from thetis_tui.chips import Chips
 from thetis_tui.sanitise import visible
 
 NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
@@ -73,14 +74,15 @@ class Prompt(TextArea):
             compact=True, id="prompt",
         )
         self.cursor_blink = False
+        self.chips = Chips()
         self.completion = ""
         """The completion Tab or Enter would take; "" when none is offered."""
         self.example = ""
         """The example that stands in the prompt untouched, if one does."""
 
     def put(self, text: str) -> None:
-        """Replace the text, cursor at its end; can be undone."""
-        self.replace(text, (0, 0), self.document.end)
+        """Replace the text, cursor at its end; can be undone. A large text stands as a chip."""
+        self.replace(self.chips.fold(text), (0, 0), self.document.end)
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: events.Key) -> None:
@@ -104,7 +106,7 @@ class Prompt(TextArea):
         key = event.key
         blank = not self.text
         if key == "enter":
-            self.post_message(self.Sent(self.text, self.completion))
+            self.post_message(self.Sent(self.chips.unfold(self.text), self.completion))
             self.put("")
         elif key in NEWLINE_KEYS:
             self.action_newline()
@@ -134,11 +136,14 @@ class Prompt(TextArea):
         self._replace_via_keyboard("\n", start, end)
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Pasted text stands as it is: line ends as newlines, control characters visible, nothing is run."""
+        """Pasted text stands as it is: line ends as newlines, control characters visible, nothing is run.
+
+        A large one stands as a chip; what is sent is all of it.
+        """
         event.stop()
         event.prevent_default()
         text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        result = self._replace_via_keyboard(text, *self.selection)
+        result = self._replace_via_keyboard(self.chips.fold(text), *self.selection)
         if result is not None:
             self.move_cursor(result.end_location)
         self.focus()

@@ -63,6 +63,22 @@ async def test_what_is_typed_and_sent_before_the_gateway_is_there_is_delivered_o
         assert s.transcript().count("first words") == 1
 
 
+async def test_esc_takes_back_what_has_not_left() -> None:
+    slow = Slow(FakeGateway())
+    async with screen(slow.gateway, connect=slow, wait=False) as s:
+        await s.until(lambda: s.desk.prompt.has_focus)
+        await s.send("first")
+        await s.send("second")
+        await s.type("third")
+        await s.until(lambda: "waits until" in s.text())
+        await s.pilot.press("escape")
+        await s.until(lambda: s.desk.prompt.text == "first\nsecond\nthird")
+        slow.come.set()
+        await s.ready()
+        assert s.gateway.asked(c.Submit) == []
+        assert not s.view.query(UserRow)
+
+
 async def test_a_gateway_that_cannot_start_is_said_with_the_way_out_and_can_be_tried_again() -> None:
     gateway = FakeGateway()
     tries: list[int] = []

@@ -9,6 +9,7 @@ from thetis_kernel.protocol import events as e
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_scenes import furnished
 from tests.support.fake_screen import screen
+from thetis_tui.chips import KEPT, Chips
 from thetis_tui.widgets.prompt import Prompt
 
 
@@ -50,6 +51,39 @@ async def test_a_paste_is_literal_whatever_is_in_it() -> None:
         await s.pilot.press("enter")
         await s.until(lambda: s.gateway.asked(c.Submit))
         assert s.gateway.asked(c.Submit)[0].text == "/quit\n[b]x[/b]\n\u241b[31mred"
+
+
+async def test_a_large_paste_is_a_chip_and_all_of_it_is_sent() -> None:
+    log = "a line of the log\n" * 60_000
+    async with screen(FakeGateway()) as s:
+        await s.type("look: ")
+        s.app.post_message(events.Paste(log))
+        await s.until(lambda: "⟦text 1: 60001 lines⟧" in s.text())
+        await s.type(" thanks")
+        assert len(s.desk.prompt.text) < 60
+        await s.pilot.press("enter")
+        await s.until(lambda: s.gateway.asked(c.Submit))
+        assert s.gateway.asked(c.Submit)[0].text == f"look: {log} thanks"
+        await s.until(lambda: not s.view.pending)
+        s.gateway.turns[s.app.state.current].finish()
+        await s.pilot.press("up")
+        await s.until(lambda: "⟦text 2: 60001 lines⟧" in s.desk.prompt.text)
+        await s.pilot.press("enter")
+        await s.until(lambda: len(s.gateway.asked(c.Submit)) == 2)
+        assert s.gateway.asked(c.Submit)[1].text == f"look: {log} thanks"
+
+
+def test_a_chip_is_its_text_only_while_it_is_whole_and_known() -> None:
+    chips = Chips()
+    text = "x" * 100_000
+    chip = chips.fold(text)
+    assert chips.unfold(f"a {chip} b {chip}") == f"a {text} b {text}"
+    assert chips.unfold(chip[:-1]) == chip[:-1]
+    assert chips.unfold("⟦text 99: 3 lines⟧") == "⟦text 99: 3 lines⟧"
+    assert chips.fold("short") == "short"
+    for _ in range(KEPT):
+        chips.fold(text)
+    assert chips.unfold(chip) == chip
 
 
 async def test_up_and_down_walk_what_was_sent() -> None:

@@ -1,4 +1,4 @@
-"""Pictures of the screen in both themes at several sizes. Look at them before accepting a change: `make snapshots`.
+"""Pictures of the screen in both themes at several sizes. Look at them before accepting a change (`pytest --snapshot-update`).
 
 The pictures are drawn on one Python only: widths of emoji and the order of style spans differ between versions.
 """

@@ -9,6 +9,7 @@ from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_scenes import fix_parser, played
 from tests.support.fake_screen import Shown, screen
 from thetis_tui.widgets.rows.base import Row
+from thetis_tui.widgets.rows.texts import UserRow
 from thetis_tui.widgets.rows.tool import ToolRow
 
 
@@ -205,6 +206,27 @@ async def test_folding_is_by_click_by_key_and_for_all() -> None:
         await s.until(lambda: "class ParseError" in s.transcript())
         await s.pilot.press("ctrl+o")
         await s.until(lambda: "test_9.py" not in s.transcript())
+
+
+async def test_what_is_selected_with_the_mouse_is_copied_without_soft_wraps() -> None:
+    gateway = FakeGateway()
+    session = gateway.make("copy", branch="conv/c")
+    words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    gateway.store(session, e.User(words))
+    async with screen(gateway, conversation=session, size=(60, 20)) as s:
+        await s.until(lambda: "sixteen" in s.text())
+        row = s.view.query_one(UserRow)
+        await s.pilot.mouse_down(row, offset=(2, 0))
+        await s.pilot.hover(row, offset=(30, 1))
+        await s.pilot.mouse_up(row, offset=(30, 1))
+        await s.until(lambda: s.app.screen.get_selected_text())
+        await s.pilot.press("ctrl+c")
+        await s.until(lambda: s.app.clipboard)
+        assert s.app.clipboard
+        assert "\n" not in s.app.clipboard
+        assert s.app.clipboard in words
+        assert len(s.app.clipboard) > 60
+        assert s.app.return_code is None
 
 
 async def test_a_call_and_its_result_are_one_row_even_when_the_window_cuts_between_them() -> None:

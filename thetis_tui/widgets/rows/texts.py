@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.content import Content
-from thetis_kernel.protocol.blocks import Block
+from thetis_kernel.protocol.blocks import MAX_BODY, Block
 
 from thetis_tui.lines import Line, wrapped
 from thetis_tui.prose import Document
@@ -37,7 +37,7 @@ class UserRow(FoldRow):
 
     def __init__(self, text: str, seq: int = 0, *, nudge: bool = False, state: str = "sent", label: str = "") -> None:
         super().__init__(seq, classes="-nudge" if nudge else None)
-        self.text = visible(text)
+        self.text = visible(text[:MAX_BODY])
         self.nudge = nudge
         self.label = one_line(label)
         self.state = state

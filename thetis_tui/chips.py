@@ -1,0 +1,40 @@
+"""Large texts in the prompt: kept aside, a chip stands for each, and what is sent is the text itself.
+
+Must not know about widgets. Measured: a text area with 1 MB in it takes seconds for every key.
+"""
+
+from __future__ import annotations
+
+import re
+
+from thetis_tui.text import plural
+
+LARGE_CHARACTERS = 8_000
+LARGE_LINES = 200
+KEPT = 50
+"""Texts remembered; a chip older than that is only the words it is made of."""
+_CHIP = re.compile(r"⟦text (\d{1,9}): [^⟦⟧\n]{0,80}⟧")
+
+
+class Chips:
+    """The texts behind chips, by number."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, str] = {}
+        self._made = 0
+
+    def fold(self, text: str) -> str:
+        """`text`, or a chip for it when it is large."""
+        lines = text.count("\n") + 1
+        if len(text) <= LARGE_CHARACTERS and lines <= LARGE_LINES:
+            return text
+        self._made += 1
+        self._texts[self._made] = text
+        while len(self._texts) > KEPT:
+            del self._texts[next(iter(self._texts))]
+        size = plural(lines, "line") if lines > 1 else f"{len(text):,} characters"
+        return f"⟦text {self._made}: {size}⟧"
+
+    def unfold(self, shown: str) -> str:
+        """`shown` with the texts in the place of their chips."""
+        return _CHIP.sub(lambda chip: self._texts.get(int(chip[1]), chip[0]), shown)
