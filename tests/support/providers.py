@@ -26,9 +26,9 @@ def said(words: str) -> dict[str, Any]:
 REQUEST = ModelRequest(model="sonnet", system="You help.", messages=[said("hello")], tools=TOOLS)
 
 
-def backend(url: str, idle: float = 20.0, key: str = KEY, **fields: Any) -> AnthropicBackend:
+def backend(url: str, idle: float = 20.0, key: str = KEY, auth: Any = "x-api-key", **fields: Any) -> AnthropicBackend:
     """The model at `url`; `fields` change its entry."""
-    provider = Provider(name="test", base_url=url, key="env:TEST_KEY", idle_seconds=idle)
+    provider = Provider(name="test", base_url=url, key="env:TEST_KEY", auth=auth, idle_seconds=idle)
     return AnthropicBackend(msgspec.structs.replace(MODEL, **fields), Endpoint(provider, lambda: key))
 
 

@@ -171,6 +171,27 @@ def test_a_retry_sends_the_same_bytes(server: MessagesServer) -> None:
     assert [item for item in items if isinstance(item, TextDelta)]
 
 
+@pytest.mark.parametrize(("key", "auth", "sent"), [
+    (KEY, "x-api-key", {"x-api-key": KEY}), (KEY, "bearer", {"authorization": f"Bearer {KEY}"}), ("", "x-api-key", {}),
+    ("", "bearer", {}),
+])
+def test_the_key_travels_in_one_header_or_in_none(server: MessagesServer, key: str, auth: str, sent: dict[str, str],
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-environment")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "of-the-environment")
+    assert last(ask(backend(server.url, key=key, auth=auth))).end == "stop"
+    headers = server.requests[0].headers
+    assert {name: headers[name] for name in ("x-api-key", "authorization") if name in headers} == sent
+    assert "environment" not in str(headers)
+
+
+def test_what_fails_inside_is_not_asked_again(server: MessagesServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = backend(server.url)
+    monkeypatch.setattr("thetis_kernel.models.anthropic.backend.body", lambda *_: 1 / 0)
+    end = last(ask(asked))
+    assert end.end == "transport" and not end.retry and "ZeroDivisionError" in end.detail
+
+
 def test_what_goes_over_the_wire(server: MessagesServer) -> None:
     ask(backend(server.url))
     [request] = server.requests

@@ -129,6 +129,8 @@ class AnthropicBackend:
         if isinstance(error, anthropic.APIStatusError):
             endpoint.reached = True
             return of_status(endpoint.provider, self._model.name, error.status_code, error.response.headers, error.body)
+        if not isinstance(error, anthropic.APIConnectionError | httpx.HTTPError | httpx.StreamError | OSError):
+            return Failure("transport", f"Asking the provider {endpoint.provider.name!r} failed: {type(error).__name__}: {error}")
         timeout = isinstance(error, httpx.ReadTimeout) or isinstance(error.__cause__, httpx.ReadTimeout)
         return of_network(endpoint.provider, error, endpoint.reached, idle=timeout)
 

@@ -86,24 +86,25 @@ class Endpoint:
 
     def _make(self, key: str) -> AsyncAnthropic:
         import httpx
-        from anthropic import AsyncAnthropic, Omit
+        from anthropic import AsyncAnthropic
 
         base, bearer = self.provider.base_url, self.provider.auth == "bearer"
         transport = httpx.AsyncClient(follow_redirects=False, trust_env=(urlsplit(base).hostname or "") not in _LOOPBACK)
-        # An empty string for what is not used: None would make the SDK look into the environment.
-        client = AsyncAnthropic(base_url=base, api_key="" if bearer else key, auth_token=key if bearer else "", max_retries=0,
-                                http_client=transport,
-                                default_headers={"X-Api-Key": Omit()} if bearer or not key else {})  # type: ignore[dict-item]
-        if not bearer:
-            client.auth_token = None
+        # Something, so that the SDK does not look into the environment; then what it is to send, which may be nothing.
+        client = AsyncAnthropic(base_url=base, api_key="-", auth_token="-", max_retries=0, http_client=transport)
+        client.api_key, client.auth_token = (None, key or None) if bearer else (key or None, None)
         return client
 
     @asynccontextmanager
     async def post(self, body: dict[str, Any]) -> AsyncIterator[AsyncAPIResponse[Any]]:
         """The response to `POST /v1/messages`, its body still to come. Raises the SDK's exceptions."""
         import httpx
+        from anthropic import Omit
 
         connect = CONNECT_S if self.reached else FIRST_CONNECT_S
         timeout = httpx.Timeout(connect=connect, read=self.provider.idle_seconds, write=WRITE_S, pool=CONNECT_S)
-        async with self.client().messages.with_streaming_response.create(**body, timeout=timeout) as response:
+        client = self.client()
+        # Without a key the SDK wants it said that this is meant.
+        headers: Any = {} if client.api_key or client.auth_token else {"X-Api-Key": Omit()}
+        async with client.messages.with_streaming_response.create(**body, extra_headers=headers, timeout=timeout) as response:
             yield response
