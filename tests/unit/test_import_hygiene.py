@@ -8,7 +8,7 @@ import sys
 import pytest
 
 LOADED = "import sys; {first}; print(' '.join(sorted(sys.modules)))"
-SDKS = {"pygit2", "wasmtime", "anthropic", "discord", "asyncssh", "textual", "rich"}
+SDKS = {"pygit2", "wasmtime", "anthropic", "httpx", "discord", "asyncssh", "textual", "rich"}
 
 
 def loaded(first: str) -> set[str]:
@@ -22,6 +22,7 @@ def loaded(first: str) -> set[str]:
     ("thetis_kernel.hosts.worker", {"wasmtime"}),
     ("thetis_kernel.hosts.git", {"pygit2"}),
     ("thetis_kernel.hosts.model", set()),
+    ("thetis_kernel.models.anthropic.backend", set()),
     ("thetis_kernel.hosts.face", set()),
     ("thetis_kernel.supervise.child", set()),
     ("thetis_kernel.toolhost.dispatch", set()),
