@@ -115,7 +115,7 @@ class AnthropicBackend:
                 if not kind.startswith("text/event-stream"):
                     items.put(not_a_stream(endpoint.provider, kind.partition(";")[0]))
                     return
-                async for chunk in response.iter_bytes():
+                async for chunk in response.aiter_bytes():
                     items.put(chunk)
             items.put(None)
         except Exception as error:  # noqa: BLE001 - of the SDK, httpx, TLS and the system; each is classified
