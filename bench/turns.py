@@ -210,7 +210,7 @@ async def model_round_trip() -> None:
                             {"role": "assistant", "content": [{"type": "text", "text": "ok"}]},
                             {"role": "user", "content": [{"type": "text", "text": "help"}]}]
                 raw = json.dumps({"system": "s", "messages": messages, "tools": [], "max_tokens": 100}).encode()
-                backend = standard({}).backend("rehearsal")
+                backend = standard({"THETIS_REHEARSAL_DELAY_MS": "0"}).backend("rehearsal")
                 request = ModelRequest(model="rehearsal", system="s", messages=messages, max_tokens=100)
                 direct = statistics.median(timed(lambda: list(backend.stream(request, threading.Event())), n))  # noqa: B023
                 times = []
