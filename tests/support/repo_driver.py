@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import sys
 from typing import Any
 
@@ -14,6 +16,9 @@ def main(call: str) -> None:
     from thetis_kernel.repo.job import Job
 
     asked = json.loads(call)
+    if asked["largest_file"]:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked["largest_file"], asked["largest_file"]))
     functions = _functions(Job())
     try:
         answer = functions[asked["function"]](*asked["arguments"], **asked["keywords"])

@@ -145,21 +145,26 @@ def _digest(path: bytes) -> str:
 # The repo package in a process of its own
 
 def drive(
-    function: str, *arguments: Any, home: Path, env: dict[str, str] | None = None, **keywords: Any
+    function: str, *arguments: Any, home: Path, largest_file: int = 0, **keywords: Any
 ) -> subprocess.Popen[str]:
-    """Start `tests.support.repo_driver`: `function` of the repo package with these arguments, its answer as JSON."""
-    call = json.dumps({"function": function, "arguments": arguments, "keywords": keywords})
+    """Start `tests.support.repo_driver`: `function` of the repo package with these arguments, its answer as JSON.
+
+    `largest_file`: bytes above which its writes fail (0 = no limit), as all writes do on a full disk.
+    """
+    call = json.dumps(
+        {"function": function, "arguments": arguments, "keywords": keywords, "largest_file": largest_file}
+    )
     return subprocess.Popen(
         [sys.executable, "-m", "tests.support.repo_driver", call], cwd=CHECKOUT, stdin=subprocess.DEVNULL,
-        env={**environment(home), "PYTHONPATH": f"{CHECKOUT}/kernel:{CHECKOUT}", **(env or {})},
+        env={**environment(home), "PYTHONPATH": f"{CHECKOUT}/kernel:{CHECKOUT}"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
-def driven(function: str, *arguments: Any, home: Path, env: dict[str, str] | None = None, **keywords: Any) -> Any:
+def driven(function: str, *arguments: Any, home: Path, **keywords: Any) -> Any:
     """What it answered: a dictionary; `{"error": kind, "message": ...}` for a RepoError. AssertionError when it does
     not answer: that can be tried only in another process, since libgit2 may be stuck where no signal is seen."""
-    process = drive(function, *arguments, home=home, env=env, **keywords)
+    process = drive(function, *arguments, home=home, **keywords)
     try:
         out, err = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:

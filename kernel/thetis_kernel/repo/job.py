@@ -82,11 +82,11 @@ class Job:
         if raised:
             raise raised[0]
 
-    def wait_for(self, condition: Callable[[], bool], sentence: str, hint: str = "") -> None:
-        """Poll `condition` until it holds; RepoError `locked` with `sentence` after `patience` seconds."""
+    def wait_for(self, condition: Callable[[], bool], sentence: str, hint: str = "", pause: float = 0.02) -> None:
+        """Ask for `condition` every `pause` seconds until it holds; RepoError `locked` with `sentence` after `patience`."""
         until = time.monotonic() + self.patience
         while not condition():
             self.check()
             if time.monotonic() > until:
                 raise RepoError(sentence, kind="locked", hint=hint)
-            time.sleep(0.02)
+            time.sleep(pause)

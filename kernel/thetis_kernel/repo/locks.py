@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.process import user_of
 
 LOG = logging.getLogger("thetis.repo")
+POLL = 0.02
+"""Seconds between two looks at whether waiting is still wanted."""
 WATCH = 2.0
 """Seconds a lock file is watched before it can count as left behind: git holds one for milliseconds."""
 
@@ -35,7 +38,8 @@ def locked(directory: Path, job: Job, *, make: bool = False) -> Iterator[None]:
             directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            job.wait_for(partial(_try, descriptor), f"{directory.name} is being worked on by another process.")
+            if not _try(descriptor):
+                _queue(descriptor, job, f"{directory.name} is being worked on by another process.")
             if _same(descriptor, directory):
                 yield
                 return
@@ -73,6 +77,23 @@ def settle(lock: Path, around: list[Path], job: Job) -> bool:
         hint="End the git command that runs there; if there is none, delete that file.",
     )
     return removed
+
+
+def _queue(descriptor: int, job: Job, sentence: str) -> None:
+    """Wait for the lock of `descriptor` in the system's queue: asking again and again, a busy process starves a
+    patient one. The system's wait cannot be taken back, so a thread does it, with a descriptor of its own; when we no
+    longer wait, it gets the lock some day and lets go of it."""
+    waiting, held = os.dup(descriptor), threading.Event()
+
+    def block() -> None:
+        try:
+            fcntl.flock(waiting, fcntl.LOCK_EX)
+            held.set()
+        finally:
+            os.close(waiting)
+
+    threading.Thread(target=block, name="waiting for a lock", daemon=True).start()
+    job.wait_for(partial(held.wait, POLL), sentence, pause=0.0)
 
 
 def _try(descriptor: int) -> bool:

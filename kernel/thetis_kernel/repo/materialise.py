@@ -25,7 +25,7 @@ from thetis_kernel.repo import refs
 from thetis_kernel.repo.carry import Carried, carry_changes
 from thetis_kernel.repo.checkout import check_out, list_tree
 from thetis_kernel.repo.commit import Opened, rebuild_index
-from thetis_kernel.repo.durable import sync_directory, sync_filesystem, write_file
+from thetis_kernel.repo.durable import fill_file, sync_directory, sync_filesystem, write_file
 from thetis_kernel.repo.inspection import Root, open_root
 from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.layout import check_worktree_path, record_directory, ref_name
@@ -197,10 +197,10 @@ class _Making:
         link = self._where / ".git"
         if _points_at(link, self._record):
             return
-        if os.path.lexists(link):
+        if os.path.lexists(link) and not _is_empty_file(link):
             self._notes.append(f"{link} is not the one git needs there; git commands in the worktree will not work.")
             return
-        write_file(link, f"gitdir: {self._record}\n".encode())
+        fill_file(link, f"gitdir: {self._record}\n".encode())
 
     def _occupied(self) -> RepoError:
         return RepoError(
@@ -227,6 +227,12 @@ def _is_directory(path: Path) -> bool:
 def _is_empty(path: Path) -> bool:
     with os.scandir(path) as entries:
         return next(entries, None) is None
+
+
+def _is_empty_file(path: Path) -> bool:
+    """As a power cut may leave one we were writing."""
+    found = path.lstat()
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
 
 
 def _points_at(link: Path, record: Path) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from thetis_kernel.errors import RepoError
 from thetis_kernel.repo import marker, staging
 
 from tests.support.conversations import BRANCH, Conversation
-from tests.support.repos import CHECKOUT, Repo, driven, environment, make, root_state
+from tests.support.repos import Repo, driven, make, root_state
 
 
 def skipped(answer: object) -> dict[str, str]:
@@ -151,22 +149,12 @@ def test_a_file_that_cannot_be_read_is_skipped_and_the_rest_lands(
     assert [each.path for each in answer.changed] == ["a.txt"] and "Permission denied" in skipped(answer)["closed"]
 
 
-def test_a_full_disk_fails_the_commit_and_costs_nothing(conversation: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """RLIMIT_FSIZE makes the kernel's object writes fail in the middle, as a full disk does."""
+def test_a_full_disk_fails_the_commit_and_costs_nothing(conversation: Conversation) -> None:
     conversation.make()
     conversation.worktree.write("a.txt", "two\n")
     conversation.worktree.write("big.bin", os.urandom(300_000))
-    code = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
-        "from tests.support.repo_driver import main; main(sys.argv[1])"
-    )
-    call = f'{{"function": "commit", "arguments": ["{conversation.root.path}", "{BRANCH}", "turn"], "keywords": {{}}}}'
-    done = subprocess.run(
-        [sys.executable, "-c", code, call], capture_output=True, text=True, timeout=60, cwd=CHECKOUT,
-        env={**environment(conversation.root.home), "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    assert '"error":"write-failed"' in done.stdout, done.stdout + done.stderr
+    answer = driven("commit", str(conversation.root.path), BRANCH, "turn", home=conversation.root.home, largest_file=100_000)
+    assert answer["error"] == "write-failed", answer
     assert conversation.root.rev(BRANCH) == conversation.root.head
     assert conversation.commit().total == 2 and conversation.is_clean()
 

@@ -21,7 +21,7 @@ def test_a_commit_is_synced_objects_first_then_the_branch(tmp_path: Path) -> Non
     conversation.make()
     conversation.worktree.write("a.txt", "two\n")
     log = tmp_path / "trace"
-    call = f'{{"function": "commit", "arguments": ["{root.path}", "{BRANCH}", "turn"], "keywords": {{}}}}'
+    call = f'{{"function": "commit", "arguments": ["{root.path}", "{BRANCH}", "turn"], "keywords": {{}}, "largest_file": 0}}'
     command = ["strace", "-f", "-y", "-o", str(log), "-e", "trace=fsync,fdatasync,rename,link,unlink",
                sys.executable, "-m", "tests.support.repo_driver", call]  # fmt: skip
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False,

@@ -16,7 +16,7 @@ from thetis_kernel.repo.job import Counter, Job
 from thetis_kernel.repo.materialise import materialise
 
 from tests.support.conversations import BRANCH, Conversation
-from tests.support.repos import Repo, make, make_large, root_state
+from tests.support.repos import Repo, driven, make, make_large, root_state
 
 
 def test_a_worktree_is_the_commit_whole_and_git_agrees(conversation: Conversation) -> None:
@@ -157,12 +157,23 @@ def test_what_git_itself_prunes_comes_back(conversation: Conversation) -> None:
     assert conversation.worktree.read("a.txt") == b"edited\n"
 
 
-def test_a_missing_git_file_is_put_back_without_touching_the_rest(conversation: Conversation) -> None:
+@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+def test_a_missing_git_file_is_put_back_without_touching_the_rest(left: str, conversation: Conversation) -> None:
     conversation.make()
     conversation.worktree.write("a.txt", "edited\n")
     (conversation.worktree.path / ".git").unlink()
+    if left != "nothing":
+        (conversation.worktree.path / ".git").touch()
     assert not conversation.make().made
-    assert conversation.worktree.git("status", "--porcelain") == "M a.txt"
+    assert conversation.worktree.git("status", "--porcelain") == "M a.txt"  # and no draft lies beside it
+
+
+def test_a_full_disk_fails_the_making_and_the_next_call_completes_it(tmp_path: Path) -> None:
+    root = make(tmp_path / "r", **{"a.txt": "one\n", "big.bin": os.urandom(300_000), "z.txt": "z\n"})
+    conversation = Conversation(root, tmp_path / "wt")
+    answer = driven("materialise", str(root.path), BRANCH, str(tmp_path / "wt"), home=root.home, largest_file=100_000)
+    assert answer["error"] == "checkout-failed", answer
+    assert conversation.make().made and conversation.is_clean() and len(conversation.worktree.read("big.bin")) == 300_000
 
 
 def test_what_stands_in_the_place_of_the_git_file_is_left_and_said(conversation: Conversation) -> None:

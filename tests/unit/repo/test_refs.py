@@ -34,7 +34,9 @@ def _two_writers(tmp_path: Path, times: int) -> None:
     for writer in writers:
         out, err = writer.communicate(timeout=100)
         assert writer.returncode == 0, err
-        claimed += json.loads(out)
+        answer = json.loads(out)
+        assert isinstance(answer, list), answer
+        claimed += answer
     assert len(claimed) == 2 * times
     assert set(root.git("rev-list", f"main..{BRANCH}").split()) == set(claimed)
     assert len(root.names(BRANCH)) == 1 + 2 * times  # and each commit kept what the other had put there
@@ -217,6 +219,37 @@ def test_our_own_lock_ends_with_its_process(conversation: Conversation) -> None:
     process.kill()
     process.wait()
     assert conversation.commit().total == 1
+
+
+def test_who_no_longer_waits_for_a_lock_does_not_keep_it(tmp_path: Path) -> None:
+    with locks.locked(tmp_path, Job()):
+        for _ in range(3):
+            with pytest.raises(RepoError), locks.locked(tmp_path, Job(patience=0.05)):
+                pass
+    blocking_until(lambda: "waiting for a lock" not in {thread.name for thread in threading.enumerate()})
+    with locks.locked(tmp_path, Job(patience=0.0)):
+        pass
+
+
+def test_a_lock_on_a_directory_that_was_replaced_meanwhile_is_taken_on_the_new_one(tmp_path: Path) -> None:
+    place = tmp_path / "record"
+    place.mkdir()
+    entered = threading.Event()
+
+    def second() -> None:
+        with locks.locked(place, Job(), make=True):
+            entered.set()
+
+    with locks.locked(place, Job()):
+        thread = threading.Thread(target=second)
+        thread.start()
+        blocking_until(lambda: "waiting for a lock" in {each.name for each in threading.enumerate()})
+        place.rmdir()
+        with locks.locked(place, Job(), make=True):  # a third has made it again
+            time.sleep(0.1)
+            assert not entered.is_set()
+    thread.join(10)
+    assert entered.is_set()
 
 
 def test_locks_of_the_roots_own_index_and_packed_refs_are_nobodys_business(conversation: Conversation) -> None:
