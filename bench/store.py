@@ -72,13 +72,13 @@ def commit_vs_raw(directory: Path) -> None:
 def group_commit(directory: Path) -> None:
     """Events a second of 16 clients that each wait for their own, beside one client; rounds taken in turn."""
     store, _ = opened(directory)
+    bodies = [body(i) for i in range(PER_CLIENT)]
     rates: dict[int, list[float]] = {1: [], CLIENTS: []}
     worst: list[float] = []
     for _round in range(4):
         for clients in (1, CLIENTS):
             waits: list[float] = []
-            sessions = [start(store) for _ in range(clients)]
-            threads = [threading.Thread(target=client, args=(store, s, waits)) for s in sessions]
+            threads = [threading.Thread(target=client, args=(store, start(store), waits, bodies)) for _ in range(clients)]
             began = time.perf_counter()
             for thread in threads:
                 thread.start()
@@ -94,10 +94,9 @@ def group_commit(directory: Path) -> None:
     emit("group_commit_16_worst_ack_ms", max(worst) * 1e3, "ms", 4 * CLIENTS * PER_CLIENT, against="goal 100")
 
 
-def client(store: Store, session: str, waits: list[float]) -> None:
+def client(store: Store, session: str, waits: list[float], bodies: list[Body]) -> None:
     """Append one event after another, noting how long each acknowledgement took."""
-    for i in range(PER_CLIENT):
-        item = body(i)
+    for item in bodies:
         began = time.perf_counter()
         store.append(session, item).result()
         waits.append(time.perf_counter() - began)
