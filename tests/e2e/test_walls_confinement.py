@@ -320,7 +320,7 @@ def test_the_git_directory_of_a_writable_root_is_read_only_or_refused(tier: Tier
 @every_wall
 def test_the_tools_on_the_users_path_work(tier: Tier, bench: Bench) -> None:
     """The environment this test runs in lives in some home; its interpreter and packages work inside."""
-    found = toolchains.find(os.environ["PATH"], Path.home())
+    found = toolchains.find(f"{Path(sys.executable).parent}:{os.environ['PATH']}", Path.home())
 
     result = bench.run(
         tier,
