@@ -125,7 +125,7 @@ async def commits(child: Child, root: Repo, base: Path, label: str) -> None:
     if label == "5k":
         for number in range(500):
             tree.write(f"many/{number}.txt", f"{number}\n" * 20)
-        emit("commit_500_new_files_ms", await timed(lambda: child.peer.call(commit)), "ms", 1, None, "every object synced")
+        emit("commit_500_new_files_ms", await timed(lambda: child.peer.call(commit)), "ms", 1, None, "synced together")
 
 
 async def main() -> None:

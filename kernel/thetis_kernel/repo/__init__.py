@@ -8,10 +8,10 @@ the git CLI would run what a hostile .git/config says.
     library                                  pygit2 itself, and opening a repository
     safety                                   FIFOs that libgit2 would wait on for ever
     beneath                                  reading and writing below a directory that others may change meanwhile
-    inspection, peculiarities, offers        what a root is, what is odd about it, what can be done about it
+    inspection, identity, peculiarities, offers     what a root is, what is odd about it, what can be done about it
     marker, locks, process, lease            whose a worktree is and who works on it now
-    refs, checkout, materialise, worktrees   branches and worktrees
-    changes, attributes, staging, links, commit     from files to commits
+    refs, checkout, materialise, worktrees, removal     branches and worktrees
+    changes, attributes, staging, blobs, links, commit, carry     from files to commits
     diff, history                            what changed
 
 Nothing is imported here: importing pygit2 costs 0.2 s.

@@ -15,6 +15,7 @@ from pygit2.enums import DeltaStatus, FileMode
 from thetis_kernel.protocol.git import Skipped
 from thetis_kernel.repo import beneath
 from thetis_kernel.repo.attributes import Attributes
+from thetis_kernel.repo.blobs import Blobs
 from thetis_kernel.repo.changes import Change
 from thetis_kernel.repo.library import GIT_ERRORS, common_directory, raw
 from thetis_kernel.repo.links import InnerRepositories
@@ -42,6 +43,7 @@ class Stager:
         self._repository = repository
         self._index = repository.index
         self._attributes = attributes
+        self._blobs = Blobs(repository, 0)
         self._top = top
         self._check = check
         where = Path(os.path.realpath(repository.workdir))
@@ -50,12 +52,15 @@ class Stager:
         self._links_count = setting(repository, "core.symlinks", default=True)
 
     def stage(self, changes: list[Change]) -> None:
-        """Stage all of `changes`: what is gone first, so that a file may stand where a directory was."""
+        """Stage all of `changes`: what is gone first, so that a file may stand where a directory was. To be called
+        once; the content is durable when it returns, the index is not written."""
+        self._blobs = Blobs(self._repository, len(changes))
         gone = [change for change in changes if change.status == DeltaStatus.DELETED]
         rest = [change for change in changes if change.status != DeltaStatus.DELETED]
         for change in (*gone, *rest):
             self._check()
             self._stage(change)
+        self._blobs.sync()
         self.gitlinks = self._inner.review(self.gitlinks)
         self.skipped += self._inner.skipped
         self.notes += self._inner.notes
@@ -98,7 +103,7 @@ class Stager:
                 return
             executable = entry.executable if self._modes_count else old_mode == FileMode.BLOB_EXECUTABLE
             mode = FileMode.BLOB_EXECUTABLE if executable else FileMode.BLOB
-        blob = self._repository.create_blob(data)  # a full disk ends the whole commit, not one file
+        blob = self._blobs.write(data)  # a full disk ends the whole commit, not one file
         self._settle_conflict(path)
         try:
             self._index.add(pygit2.IndexEntry(raw(path), blob, mode))

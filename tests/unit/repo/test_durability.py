@@ -9,9 +9,35 @@ import sys
 from pathlib import Path
 
 import pytest
+from thetis_kernel.repo import blobs
 
 from tests.support.conversations import BRANCH, Conversation
 from tests.support.repos import CHECKOUT, environment, make
+
+
+def test_many_files_are_written_as_git_would_and_synced_once_before_anything_refers_to_them(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation.make()
+    synced: list[int] = []
+    loose = conversation.root.path / ".git" / "objects"
+
+    def sync(path: Path) -> None:
+        assert path == loose and (conversation.record / "index").stat().st_size == index
+        synced.append(sum(len(names) for _, _, names in os.walk(loose)))
+
+    monkeypatch.setattr(blobs, "sync_filesystem", sync)
+    for number in range(blobs.MANY + 1):
+        conversation.worktree.write(f"many/{number}.bin", os.urandom(number * 37))
+    conversation.worktree.write("same/a", "one\n")  # its content is in the database already
+    index = (conversation.record / "index").stat().st_size
+    before = sum(len(names) for _, _, names in os.walk(loose))
+    assert conversation.commit().total == blobs.MANY + 2
+    assert synced == [before + blobs.MANY + 1]
+    assert conversation.is_clean() and conversation.root.git("fsck", "--strict", "--no-dangling") == ""
+    for number in (0, 1, blobs.MANY):
+        assert conversation.worktree.show(f"HEAD:many/{number}.bin") == conversation.worktree.read(f"many/{number}.bin")
+    assert not [name for _, _, names in os.walk(loose) for name in names if name.startswith("tmp_")]
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to see what is synced")
