@@ -43,7 +43,10 @@ _AS_BYTES = ", ".join(f"CAST({name} AS BLOB)" if name in _TEXTS else name for na
 
 
 class Head(msgspec.Struct):
-    """One conversation as the writer knows it; `epoch` is its newest lease, 0 when none was taken."""
+    """One conversation as the writer knows it; `epoch` is its newest lease, 0 when none was taken.
+
+    `folded`: the folded columns were changed and are not in the row yet.
+    """
 
     num: int
     id: str
@@ -63,9 +66,11 @@ class Head(msgspec.Struct):
     turns: int
     damaged: int
     epoch: int = 0
+    folded: bool = False
 
     def fold(self, body: Body | Unknown) -> None:
         """Take `body` into the folded columns."""
+        was, self.folded = self.folded, True
         match body:
             case User():
                 attachment = body.attachments[0].name if body.attachments else ""
@@ -82,7 +87,7 @@ class Head(msgspec.Struct):
             case TurnFinished():
                 self.open_turn, self.interrupted = "", int(body.stopped_by == "restarted")
             case _:
-                pass
+                self.folded = was
 
     def _set(self, name: str, value: str) -> None:
         if name == "title":
@@ -114,13 +119,16 @@ def load(connection: apsw.Connection, session: str) -> Head | None:
 
 
 def save(connection: apsw.Connection, head: Head) -> None:
-    """Write a changed head into its row, in the transaction that holds the events which changed it."""
+    """Write the folded columns into the row, in the transaction of the events they come from.
+
+    Where the chain stands needs no writing: the row follows each event inserted, by a trigger.
+    """
     connection.execute(
-        "UPDATE sessions SET last_seq = ?, head = ?, updated_ms = ?, title = ?, preview = ?, mode = ?, model = ?,"
-        " archived = ?, open_turn = ?, interrupted = ?, turns = ? WHERE num = ?",
+        "UPDATE sessions SET title = ?, preview = ?, mode = ?, model = ?, archived = ?, open_turn = ?, interrupted = ?,"
+        " turns = ? WHERE num = ?",
         (
-            head.last_seq, head.head, head.updated_ms, head.title, head.preview, head.mode, head.model,
-            head.archived, head.open_turn, head.interrupted, head.turns, head.num,
+            head.title, head.preview, head.mode, head.model, head.archived, head.open_turn, head.interrupted,
+            head.turns, head.num,
         ),
     )  # fmt: skip
 

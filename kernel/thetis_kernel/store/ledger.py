@@ -150,9 +150,11 @@ class Ledger:
         return result
 
     def flush(self) -> None:
-        """Write the heads that may have changed. The last step before COMMIT."""
+        """Write what the heads folded. The last step before COMMIT."""
         for head in self._touched.values():
-            heads.save(self._connection, head)
+            if head.folded:
+                heads.save(self._connection, head)
+                head.folded = False
 
     def commit(self) -> None:
         """The transaction is durable, and so is what its heads say."""

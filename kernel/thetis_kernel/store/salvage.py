@@ -96,15 +96,15 @@ def _copy(source: apsw.Connection, target: apsw.Connection) -> None:
     for key, value in _rows(source, "meta"):
         if key == "database":
             target.execute("UPDATE meta SET value = ? WHERE key = 'database'", (value,))
-    for table in ("sessions", "leases", "kv"):
-        for row in _rows(source, table):
-            _insert(target, table, row)
     for row in _rows(source, "events"):
         if _insert(target, "events", row):
             for digest in _references(row):
                 target.execute("INSERT OR IGNORE INTO blob_refs VALUES(?, ?)", (digest, row[1]))
-    for row in _rows(source, "tombstones"):  # after the events: they forbid some
-        _insert(target, "tombstones", row)
+    # After the events: tombstones forbid some of them, and a conversation's row would follow those that are left and no
+    # longer say how many there were.
+    for table in ("tombstones", "sessions", "leases", "kv"):
+        for row in _rows(source, table):
+            _insert(target, table, row)
     _name_the_nameless(target)
 
 

@@ -80,6 +80,10 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT;
 INSERT INTO meta VALUES('database', lower(hex(randomblob(16))));
 INSERT INTO meta VALUES('indexed_gid', 0);
 
+CREATE TRIGGER events_move_the_head AFTER INSERT ON events
+  BEGIN
+    UPDATE sessions SET last_seq = NEW.seq, head = NEW.hash, updated_ms = NEW.ts_ms WHERE num = NEW.session;
+  END;
 CREATE TRIGGER events_are_not_changed BEFORE UPDATE ON events
   BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER events_go_with_their_conversation BEFORE DELETE ON events

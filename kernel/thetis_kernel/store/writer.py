@@ -105,16 +105,17 @@ class Writer:
     def _run(self) -> None:
         item = self._queue.get()
         while item is not None:
+            following: Request | Call | None = None
             if isinstance(item, Call):
                 self._perform(item)
-                following: Request | Call | None = self._queue.get()
             else:
                 group, following = self._gather(item)
                 self._commit(group)
                 del group  # or the last futures would live until the next append
-                self._checkpoint()
-                following = following or self._queue.get()
-            item = following
+            self._checkpoint()
+            self._begin_early()
+            item = following or self._queue.get()
+        self._roll_back()
 
     def _gather(self, first: Request) -> tuple[list[Request], Request | Call | None]:
         """`first` and the appends that wait behind it, and the item that did not fit (None: nothing waits).
@@ -194,7 +195,8 @@ class Writer:
         connection = self._connection
         crash.point("append.before-begin")
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            if not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")
             result = work()
             indexed = self._catch_up()
             self._ledger.flush()
@@ -229,6 +231,14 @@ class Writer:
         crash.point("append.after-commit")
         return result
 
+    def _begin_early(self) -> None:
+        """Open the next transaction while nobody waits: its locks are 25 us of a commit, and nobody else wants them."""
+        if self._broken is None and self._queue.empty():
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except apsw.Error as error:
+                _log.warning("a transaction could not begin early: %s", type(error).__name__)  # the next one will say why
+
     def _catch_up(self) -> int:
         """Bring the index forward; a broken one is begun anew rather than allowed to stop the log."""
         if not self._index.behind(self._ledger.last_gid):
@@ -250,11 +260,11 @@ class Writer:
     def _roll_back(self) -> None:
         """Undo the transaction; SQLite has already done so after some errors."""
         self._ledger.rollback()
-        if self._connection.in_transaction:
-            try:
+        try:
+            if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            except apsw.Error as error:
-                _log.warning("a rollback reported %s", type(error).__name__)
+        except apsw.Error as error:
+            _log.warning("a rollback reported %s", type(error).__name__)
 
     def _note_wal(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._wal_pages:

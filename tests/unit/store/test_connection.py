@@ -40,11 +40,11 @@ def test_a_setting_that_does_not_take_is_refused(tmp_path, monkeypatch, name):
 
 
 def test_the_settings_are_those_of_the_design(store):
-    db = store._opened.connection
     wanted = {"journal_mode": "wal", "synchronous": 2, "recursive_triggers": 1, "trusted_schema": 0, "cell_size_check": 1,
               "mmap_size": 0, "page_size": 4096}  # fmt: skip
-    assert {name: db.pragma(name) for name in wanted} == wanted
-    assert db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1) == 1
+    db = store._opened.connection
+    assert store._writer.call(lambda: {name: db.pragma(name) for name in wanted}).result(10) == wanted
+    assert store._writer.call(lambda: db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1)).result(10) == 1
 
 
 def test_readers_cannot_write(store):

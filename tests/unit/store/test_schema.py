@@ -41,9 +41,13 @@ def test_the_database_refuses(store, statement):
     store.delete(gone)
     before = store.read(kept)
     db = store._opened.connection
-    with pytest.raises(apsw.Error):
+
+    def work() -> None:
         for part in statement.split("; "):
             db.execute(part).fetchall()
+
+    with pytest.raises(StoreError):
+        store._writer.call(work).result(10)
     assert store.read(kept) == before and store.last_seq(discord) == 1
     assert store.tombstone(gone) is not None
 
@@ -54,8 +58,12 @@ def test_without_recursive_triggers_replace_would_slip_through(tmp_path):
     session = new(store)
     say(store, session, "one")
     db = store._opened.connection
-    db.pragma("recursive_triggers", 0)
-    db.execute(FORBIDDEN[4])
+
+    def work() -> None:
+        db.pragma("recursive_triggers", 0)
+        db.execute(FORBIDDEN[4])
+
+    store._writer.call(work).result(10)
     store.close()
 
 

@@ -30,6 +30,18 @@ def indexed(store: Store) -> int:
         return search.indexed_gid(db)
 
 
+def spoil(store: Store, *statements: str) -> None:
+    """Damage the index's own tables, which SQLite guards against ordinary statements."""
+    db = store._opened.connection
+
+    def work() -> None:
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        for statement in statements:
+            db.execute(statement)
+
+    store._writer.call(work).result(10)
+
+
 def test_every_event_is_found_at_once_wherever_the_index_stands(store):
     session = new(store)
     for i in range(search.BEHIND * 2 + 5):
@@ -64,9 +76,7 @@ def test_an_index_far_behind_catches_up_in_batches(store, monkeypatch):
 def test_a_broken_index_is_made_again_and_stops_nothing(store, found_by):
     session = new(store)
     say(store, session, *(f"hay{i}" for i in range(search.BEHIND * 2)))
-    db = store._opened.connection
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    store._writer.call(lambda: db.execute("UPDATE search_data SET block = x'00ff00ff'") and None).result(10)
+    spoil(store, "UPDATE search_data SET block = x'00ff00ff'")
     if found_by == "person":
         store.reindex()
         assert len(store.search("hay", limit=1000)) == search.BEHIND * 2
@@ -93,9 +103,7 @@ def test_a_search_that_meets_a_broken_index_reads_the_log(store, monkeypatch):
 def test_a_broken_index_does_not_keep_a_conversation_from_going(store):
     session = new(store)
     say(store, session, *(f"hay{i}" for i in range(search.BEHIND * 2)))
-    db = store._opened.connection
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-    store._writer.call(lambda: db.execute("DELETE FROM search_docsize; UPDATE search_data SET block = x'00'") and None).result(10)
+    spoil(store, "DELETE FROM search_docsize", "UPDATE search_data SET block = x'00'")
     store.delete(session)
     assert store.search("hay") == [] and store.sessions() == []
 
