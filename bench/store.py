@@ -5,11 +5,11 @@ Every figure is a ratio of two things measured turn by turn in the same run, bec
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import shutil
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,35 +70,38 @@ def commit_vs_raw(directory: Path) -> None:
 
 
 def group_commit(directory: Path) -> None:
-    """Events a second of 16 clients that each wait for their own, beside one client; rounds taken in turn."""
+    """Events a second of 16 clients that each wait for their own, beside one client; rounds taken in turn.
+
+    Clients are asyncio tasks, as in the gateway.
+    """
     store, _ = opened(directory)
     bodies = [body(i) for i in range(PER_CLIENT)]
     rates: dict[int, list[float]] = {1: [], CLIENTS: []}
-    worst: list[float] = []
-    for _round in range(4):
+    waits: dict[int, list[float]] = {1: [], CLIENTS: []}
+    for _round in range(5):
         for clients in (1, CLIENTS):
-            waits: list[float] = []
-            threads = [threading.Thread(target=client, args=(store, start(store), waits, bodies)) for _ in range(clients)]
-            began = time.perf_counter()
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            rates[clients].append(clients * PER_CLIENT / (time.perf_counter() - began))
-            if clients > 1:
-                worst.append(max(waits))
+            sessions = [start(store) for _ in range(clients)]
+            rates[clients].append(asyncio.run(together(store, sessions, bodies, waits[clients])))
     store.close()
     one, many = quantile(rates[1], 0.5), quantile(rates[CLIENTS], 0.5)
-    emit("group_commit_16_vs_1", many / one, "ratio of events/s", 4 * CLIENTS * PER_CLIENT,
-         against=f"one client {one:.0f}/s, goal 3")  # fmt: skip
-    emit("group_commit_16_worst_ack_ms", max(worst) * 1e3, "ms", 4 * CLIENTS * PER_CLIENT, against="goal 100")
+    total = 5 * CLIENTS * PER_CLIENT
+    emit("group_commit_16_vs_1", many / one, "ratio of events/s", total, against=f"one client {one:.0f}/s, goal 3")
+    emit("group_commit_16_worst_ack_ms", max(waits[CLIENTS]) * 1e3, "ms", total,
+         quantile(waits[CLIENTS], 0.95) * 1e3, "goal 100")  # fmt: skip
 
 
-def client(store: Store, session: str, waits: list[float], bodies: list[Body]) -> None:
+async def together(store: Store, sessions: list[str], bodies: list[Body], waits: list[float]) -> float:
+    """All clients at once; events a second."""
+    began = time.perf_counter()
+    await asyncio.gather(*(client(store, session, bodies, waits) for session in sessions))
+    return len(sessions) * len(bodies) / (time.perf_counter() - began)
+
+
+async def client(store: Store, session: str, bodies: list[Body], waits: list[float]) -> None:
     """Append one event after another, noting how long each acknowledgement took."""
     for item in bodies:
         began = time.perf_counter()
-        store.append(session, item).result()
+        await asyncio.wrap_future(store.append(session, item))
         waits.append(time.perf_counter() - began)
 
 
