@@ -44,8 +44,8 @@ class GatewayClient:
         for listener in list(self._listeners):
             listener(tell)
 
-    async def status(self) -> c.Status:
-        return await self._peer.call(c.GetStatus())
+    async def status(self, *, walls: bool = True) -> c.Status:
+        return await self._peer.call(c.GetStatus(walls=walls))
 
     async def conversations(self) -> list[c.Conversation]:
         return await self._peer.call(c.ListConversations())

@@ -104,7 +104,7 @@ class _Run:
     async def _tell_notices(self, found: Reached) -> None:
         if self._arguments.json:
             return
-        status = await found.client.status()
+        status = await found.client.status(walls=False)
         for notice in status.notices:
             self._answer.remark(f"note: {notice}")
         if status.uncommitted > 0 and not self._arguments.conversation and not self._arguments.with_changes:

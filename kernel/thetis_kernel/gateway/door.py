@@ -21,8 +21,8 @@ MAX_RENDER = 500
 def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], Callable[[Any], Awaitable[Any]]]:
     """The handlers of one client's channel; `hearer()` is that channel."""
 
-    async def status(_: c.GetStatus) -> c.Status:
-        return await gateway.status()
+    async def status(ask: c.GetStatus) -> c.Status:
+        return await gateway.status(walls=ask.walls)
 
     async def conversations(_: c.ListConversations) -> list[c.Conversation]:
         return await gateway.conversations.all()

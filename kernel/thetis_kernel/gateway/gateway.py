@@ -38,7 +38,7 @@ from thetis_kernel.paths import RootPaths, shipped_artifacts
 from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, Progress, StateChanged, Status
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.store.store import Store
-from thetis_kernel.walls.probe import probe
+from thetis_kernel.walls.tier import Tier
 from thetis_kernel.wasm.runtimes import Progress as BuildProgress
 
 
@@ -133,20 +133,26 @@ class Gateway:
         peer.closed.add_done_callback(lambda _: self.broadcast.leave(peer))
         return peer
 
-    async def status(self) -> Status:
+    async def status(self, *, walls: bool = True) -> Status:
         """What this root is working with."""
-        tier = await asyncio.to_thread(probe, os.environ.get("PATH", ""), (self.paths.root, self.paths.worktrees))
-        self.consent.hint = tier.hint
+        tier = await asyncio.to_thread(self._probe) if walls else None
+        self.consent.hint = tier.hint if tier else self.consent.hint
         info = await self.repository.inspect()
         models = await self.models.models()
         peculiar = [f"{notice.sentence} {notice.hint}".strip() for notice in info.notices]
         return Status(
-            version=__version__, root=str(self.paths.root), root_kind=info.kind, trunk=info.trunk, walls=tier.name,
-            walls_sentence=tier.sentence, walls_hint=tier.hint, consent=self.consent.answer_so_far, models=models,
+            version=__version__, root=str(self.paths.root), root_kind=info.kind, trunk=info.trunk,
+            walls=tier.name if tier else "unknown", walls_sentence=tier.sentence if tier else "",
+            walls_hint=tier.hint if tier else "", consent=self.consent.answer_so_far, models=models,
             modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description) for m in MODES.values()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
             notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
             root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer)
+
+    def _probe(self) -> Tier:
+        from thetis_kernel.walls.probe import probe  # late: only a screen wants to know
+
+        return probe(os.environ.get("PATH", ""), (self.paths.root, self.paths.worktrees))
 
     def changed(self, session: str) -> None:
         """A conversation's line changed: tell the clients."""

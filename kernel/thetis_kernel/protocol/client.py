@@ -46,7 +46,7 @@ class ModeInfo(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What the gateway is working with. `walls`: bubblewrap, landlock, none; `walls_hint`: the install line when none.
+    """What the gateway is working with. `walls`: bubblewrap, landlock, none, unknown; `walls_hint`: the install line when none.
 
     `consent`: whether unwalled commands were allowed for this root: "", allow, deny. `notices`: sentences to show once.
     `root_problem`: why no turn can run here, "" when one can; `root_offer`: what `AcceptOffer` would do about it (init,
@@ -104,7 +104,9 @@ class DiffText(msgspec.Struct, frozen=True):
 
 
 class GetStatus(Ask[Status], frozen=True, tag="client.status"):
-    """The gateway's surroundings; cheap."""
+    """The gateway's surroundings. `walls` false leaves them out ("unknown"): finding out runs two small commands."""
+
+    walls: bool = True
 
 
 class ListConversations(Ask[list[Conversation]], frozen=True, tag="client.list"):
