@@ -51,7 +51,8 @@ def test_what_is_missing_is_built_once_and_sealed(stand_in):
     where = stand_in()
     seen = ensure(where / "cache", "compiler", "tool", "agent")
     assert sorted(built(where)) == ["agent", "compiler", "tool"]
-    assert built(where)[2] == "compiler", "the worlds a turn needs come first"
+    # Two at a time: the third begins when one has ended, perhaps before the other has written its line.
+    assert built(where)[0] != "compiler", "the worlds a turn needs come first"
     assert seen[0].step == "waiting"
     assert [(p.done, p.total) for p in seen if p.step == "done"][-1] == (6, 6)
     assert {p.step for p in seen if p.world == "tool"} == {"componentize", "precompile", "done"}
