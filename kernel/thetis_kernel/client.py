@@ -7,9 +7,11 @@ control socket when another process holds the root.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from thetis_kernel.errors import DeadlineExceeded
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.ids import new_event_id
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
         async def call(self, ask: Ask[R], *, timeout: float | None = 60.0) -> R: ...
 
 R = TypeVar("R")
+BACKSTOP_S = 2.0
+"""A missed notice costs at most this long, never an event: the log is read anyway."""
+SUBMIT_S = 10.0
+"""After so long without an answer the words are sent again; they are one message by their event id."""
 Listener = Callable[[Tell], None]
 
 
@@ -61,7 +67,11 @@ class GatewayClient:
     async def submit(self, session: str, text: str, *, event_id: str = "", with_changes: bool = False) -> c.Submitted:
         """Say something; returns once it is durable. The first message also makes the branch and worktree."""
         ask = c.Submit(session=session, text=text, event_id=event_id or new_event_id(), with_changes=with_changes)
-        return await self._peer.call(ask, timeout=None)
+        while True:
+            try:
+                return await self._peer.call(ask, timeout=SUBMIT_S)
+            except DeadlineExceeded:
+                continue  # the same event id is the same message, so asking again is safe
 
     async def stop(self, session: str) -> bool:
         return await self._peer.call(c.Stop(session=session))
@@ -124,6 +134,8 @@ class GatewayClient:
                     after = event.seq
                     yield c.EventStored(event=event)
                 if not page.events:
-                    await ring.wait()
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(BACKSTOP_S):
+                            await ring.wait()
         finally:
             unlisten()
