@@ -49,7 +49,7 @@ def verify(reader: Reader, session: str) -> Verdict:
     try:
         while good < line.last_seq:
             with reader.snapshot() as db:
-                rows = reader.page(db, line, good)
+                rows = reader.page(db, line, good, sealed=False)
             reader.events(line, rows)
             good = rows[-1][0]
     except SessionDamaged as error:

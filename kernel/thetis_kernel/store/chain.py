@@ -1,14 +1,16 @@
 """The hash chain over a conversation's events. It finds damage, not a hostile administrator.
 
 Each event's hash is SHA-256 over the msgpack array [previous hash, session, seq, event id, kind, version, time, form,
-body]: lengths are part of that encoding, so no two events share their bytes. Checking costs a hash per event, most of
-it the call itself; therefore every full run of `RUN` rows also has a seal, one SHA-256 over all their columns (their
-hashes too), and a reader needs the single links only where a run is not sealed or its seal does not fit.
+body]: lengths are part of that encoding, so no two events share their bytes. Checking that costs 1.7 us an event. Every
+full run of `RUN` rows therefore has a seal too, one CRC-32 over all their columns, hashes included, made when the links
+were last checked: it finds what a disk does to bytes at a quarter of the price. A reader needs the single links where a
+run is not sealed or its seal does not fit; a full check (`Store.verify`) uses nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -16,7 +18,7 @@ import msgspec
 ZERO = bytes(32)
 """What the first event of a conversation without a parent is chained to."""
 RUN = 64
-"""Rows under one seal; runs end at multiples of it. 64 rows hash at the speed of the bulk, 4 times the single links."""
+"""Rows under one seal; runs end at multiples of it."""
 
 Row = tuple[int, str, str, int, int, int, bytes, bytes]
 """A stored row: seq, event_id, kind, v, ts_ms, form, body, hash."""
@@ -29,12 +31,12 @@ def link(previous: bytes, session: str, row: Sequence[object]) -> bytes:
     return hashlib.sha256(_encoder.encode((previous, session, *row[:7]))).digest()
 
 
-def seal(session: str, rows: Sequence[Row]) -> bytes:
-    """The digest of a whole run of rows."""
-    return hashlib.sha256(_encoder.encode((session, rows))).digest()
+def seal(session: str, rows: Sequence[Row]) -> int:
+    """The checksum of a whole run of rows."""
+    return zlib.crc32(_encoder.encode((session, rows)))
 
 
-def sound(session: str, previous: bytes, after: int, rows: Sequence[Row], seals: Mapping[int, bytes]) -> int:
+def sound(session: str, previous: bytes, after: int, rows: Sequence[Row], seals: Mapping[int, int]) -> int:
     """How many of `rows`, from the first, verify.
 
     They must be numbered from `after` + 1 without gaps and be chained to `previous`, the hash of event `after`.
@@ -54,7 +56,7 @@ def sound(session: str, previous: bytes, after: int, rows: Sequence[Row], seals:
     return total
 
 
-def _sealed(session: str, previous: bytes, first: int, run: Sequence[Row], seals: Mapping[int, bytes]) -> bool:
+def _sealed(session: str, previous: bytes, first: int, run: Sequence[Row], seals: Mapping[int, int]) -> bool:
     """Whether `run` is whole, has its seal, and is chained to the run before."""
     return (
         len(run) == RUN

@@ -59,7 +59,7 @@ CREATE TABLE events(
   UNIQUE(session, seq)
 ) STRICT;
 CREATE INDEX events_that_project ON events(session, seq) WHERE kind IN ('rewind', 'compaction');
-CREATE TABLE seals(session INTEGER NOT NULL, seq INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY(session, seq))
+CREATE TABLE seals(session INTEGER NOT NULL, seq INTEGER NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY(session, seq))
   STRICT, WITHOUT ROWID;
 
 CREATE TABLE leases(session INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, taken_ms INTEGER NOT NULL) STRICT;
