@@ -57,7 +57,9 @@ class Log:
     async def state(self, session: str) -> SessionState:
         """The session's fold. Raises SessionDamaged."""
         if session not in self._states:
-            self._states[session] = await asyncio.to_thread(self.store.state, session)
+            loaded = await asyncio.to_thread(self.store.state, session)
+            # The first one loaded stays: a later one may hold events that are not told of yet, and would swallow them.
+            self._states.setdefault(session, loaded)
         return self._states[session]
 
     def forget(self, session: str) -> None:
