@@ -142,7 +142,7 @@ def _words(error: BaseException) -> str:
         if isinstance(error, HostError):
             fields.update(code=str(error.code), hint=str(error.hint), message=str(error.message))
         else:
-            fields["message"] = traceback.format_exception_only(error)[-1].strip()
+            fields["message"] = _sentence(error)
             if isinstance(error, MemoryError) and not error.args:  # with words it is the parser's stack
                 fields["kind"] = "memory"
             elif isinstance(error, SystemExit):
@@ -154,6 +154,13 @@ def _words(error: BaseException) -> str:
         fields["message"] = fields["message"] or type(error).__name__
         fields["traceback"] = f"(the traceback could not be formatted: {type(second).__name__})"
     return _bind.scrub(json.dumps(fields, ensure_ascii=False))
+
+
+def _sentence(error: BaseException) -> str:
+    """`Name: what it says`, without the notes: they follow, and a guest writes them."""
+    described = traceback.TracebackException.from_exception(error, limit=0)
+    described.__notes__ = None  # type: ignore[attr-defined]
+    return list(described.format_exception_only())[-1].strip()  # a SyntaxError shows its place first
 
 
 def _traceback(error: BaseException) -> str:

@@ -124,6 +124,13 @@ def test_an_exception_comes_with_the_guests_own_frames_only():
     assert "in inner" in error.traceback and "loader.py" not in error.traceback
 
 
+def test_notes_do_not_pass_for_what_was_raised():
+    error = fails("\nerror = ValueError('boom')\nerror.add_note('MemoryError: none left')\nraise error", "error")
+    assert error.message == "ValueError: boom"
+    assert "MemoryError: none left" in error.traceback
+    assert fails("compile('a b', 'x', 'exec')", "error").message.startswith("SyntaxError: ")
+
+
 def test_recursion_in_python_is_an_exception():
     error = fails("\ndef f(n): return f(n + 1) + 1\nf(0)", "error")
     assert "RecursionError" in error.message and "repeated" in error.traceback
