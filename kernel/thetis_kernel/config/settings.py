@@ -42,6 +42,12 @@ class Walls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command_timeout_ms: Annotated[int, Meta(ge=100, le=600_000)] = 120_000
 
 
+class Files(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[files]: `readable_secrets` are globs of files for secrets (`.env`, keys) that file tools may read all the same."""
+
+    readable_secrets: list[str] = []
+
+
 class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[worker]: how long an idle conversation keeps its process."""
 
@@ -55,6 +61,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Model = Model()
     walls: Walls = Walls()
     worker: Worker = Worker()
+    files: Files = Files()
     tools: dict[str, dict[str, Any]] = {}
     providers: list[Provider] = []
     models: list[ModelEntry] = []
@@ -62,6 +69,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 USER_ONLY = frozenset({
     "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "walls.unwalled", "walls.network", "walls.readable",
+    "files.readable_secrets",
     "tools", "providers", "models", "model.fallback",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""

@@ -98,7 +98,8 @@ class Repository:
         return Place(
             worktree=str(worktree), workspace=str(self._paths.workspace), spill=str(spill), git_dirs=[info.common_dir],
             readable=list(walls.readable), read_only=mode_of((await self._log.state(session)).mode).read_only,
-            network=walls.network, unwalled=walls.unwalled, command_timeout_ms=walls.command_timeout_ms)
+            network=walls.network, unwalled=walls.unwalled, command_timeout_ms=walls.command_timeout_ms,
+            readable_secrets=list(self._settings.files.readable_secrets))
 
     async def commit_turn(self, session: str, turn: str) -> None:
         """Commit what the turn changed, under its name, and log it. A failure is an incident, never the turn's."""

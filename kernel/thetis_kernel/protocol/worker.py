@@ -23,7 +23,9 @@ class GuestBundle(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a turn works and what confines it. Paths are absolute; `git_dirs` are shown read-only inside the walls."""
+    """Where a turn works and what confines it. Paths are absolute; `git_dirs` are shown read-only inside the walls.
+
+    `readable_secrets`: globs of files for secrets that file tools may read all the same."""
 
     worktree: str
     workspace: str
@@ -34,6 +36,7 @@ class Place(msgspec.Struct, frozen=True):
     network: bool = False
     unwalled: bool = False
     command_timeout_ms: int = 120_000
+    readable_secrets: list[str] = []
 
 
 class TurnOutcome(msgspec.Struct, frozen=True):

@@ -1,8 +1,6 @@
-"""Keeping results within what a log row and a model's window can hold: head, tail, and the whole in a file."""
+"""Keeping results within what a log row and a model's window can hold: head and tail (the whole: `Tree.keep`)."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 MAX_CONTENT = 48 * 1024
 """Bytes of a result's text in the log."""
@@ -22,10 +20,3 @@ def cut(text: str, limit: int = MAX_CONTENT) -> tuple[str, bool]:
     left_out = len(data) - len(head.encode()) - len(tail.encode())
     return f"{head}\n[... {left_out} bytes left out ...]\n{tail}", True
 
-
-def spill(text: str, file: Path) -> None:
-    """Keep the whole text in `file`, private to the person."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with file.open("w", encoding="utf-8", errors="replace") as out:
-        file.chmod(0o600)
-        out.write(text)

@@ -7,7 +7,7 @@ from typing import Any
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.context import CommandRun, TurnContext
-from thetis_kernel.toolhost.tree import PathError
+from thetis_kernel.toolhost.tree import PathError, spill_name
 
 MAX_COMMAND = 32 * 1024
 MIN_TIMEOUT_MS = 100
@@ -26,7 +26,7 @@ def run(context: TurnContext, call: str, command: str, cwd: str, timeout_ms: int
         text=command,
         cwd=_directory(context, cwd),
         timeout_ms=min(max(wanted, MIN_TIMEOUT_MS), MAX_TIMEOUT_MS),
-        spill=Path(context.place.spill) / f"{call}.txt",
+        spill=Path(context.place.spill) / spill_name(call),
     )
     return context.commands.run(request, lambda text: context.output(call, text), context.cancelled)
 

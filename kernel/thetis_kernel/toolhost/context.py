@@ -58,6 +58,9 @@ class TurnContext:
     call_guest: Callable[[str, str, dict[str, Any]], str] | None = None
     """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    reading: Callable[[Path, list[str]], list[str]] = field(default=lambda base, program: program)
+    """(directory, command line) -> a command line that can read that directory alone; the worker's walls set it."""
 
     def __post_init__(self) -> None:
-        self.tree = Tree(Path(self.place.worktree), Path(self.place.workspace), Path(self.place.spill))
+        place = self.place
+        self.tree = Tree(Path(place.worktree), Path(place.workspace), Path(place.spill), tuple(place.readable_secrets))

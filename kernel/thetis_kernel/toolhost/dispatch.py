@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +19,6 @@ from thetis_kernel.protocol.ids import new_call_id
 from thetis_kernel.toolhost import authority, bounds
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform
-from thetis_kernel.toolhost.tree import SPILL
 
 MAX_CALLS = 64
 """Of one reply; more are refused one by one, so that each still has its result."""
@@ -170,8 +168,7 @@ def _record(context: TurnContext, call: str, outcome: Outcome, content: str, dat
     text, truncated = bounds.cut(content)
     kept = str(data.get("spill", ""))
     if truncated:
-        bounds.spill(content, Path(context.place.spill) / f"{call}.txt")
-        kept = f"{SPILL}/{call}.txt"
+        kept = context.tree.keep(call, content)
     result = ToolResult(call=call, outcome=outcome, content=text, data=data, truncated=truncated, spill=kept,
                         duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn)
     context.journal.append(result)

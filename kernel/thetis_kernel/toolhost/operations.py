@@ -68,13 +68,13 @@ OPERATIONS: dict[str, Operation] = {
                 "mode": (str, "content"),
                 "max_results": (int, 0),
             },
-            lambda c, _, a: search.search_files(c.tree, a, c.cancelled),
+            lambda c, _, a: search.search_files(c, a),
         ),
         Operation(
             "files.find-files",
             False,
             {"glob": (str, REQUIRED), "path": (str, "."), "max_results": (int, 0)},
-            lambda c, _, a: search.find_files(c.tree, a, c.cancelled),
+            lambda c, _, a: search.find_files(c, a),
         ),
         Operation(
             "terminal.run",

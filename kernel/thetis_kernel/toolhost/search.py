@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.guarded import search_globs
 from thetis_kernel.toolhost.tree import PathError, Tree
 
 MAX_RESULTS = 500
@@ -38,7 +40,7 @@ def ripgrep() -> str:
     return found
 
 
-def search_files(tree: Tree, query: dict[str, Any], cancel: threading.Event) -> dict[str, Any]:
+def search_files(context: TurnContext, query: dict[str, Any]) -> dict[str, Any]:
     """{"matches": [{"path", "line", "text"}]} (mode content), {"files": [...]} or {"counts": [{"path", "count"}]}."""
     pattern = _text(query, "pattern")
     mode = query.get("mode") or "content"
@@ -47,9 +49,9 @@ def search_files(tree: Tree, query: dict[str, Any], cancel: threading.Event) -> 
                  "count": ["--count-matches", "--null"]}.get(mode)
     if arguments is None:
         raise SearchError(f"mode {mode!r} is not one of content, files, count.", code="bad-arguments")
-    arguments += [*_glob(query), "-e", pattern]
-    where = _Where(tree, str(query.get("path") or "."))
-    lines, cut = _run(arguments, where, limit * 3 if mode == "content" else limit, cancel)
+    arguments += [*_glob(query), *search_globs(), "-e", pattern]
+    where = _Where(context.tree, str(query.get("path") or "."))
+    lines, cut = _run(arguments, where, limit * 3 if mode == "content" else limit, context)
     if mode == "content":
         matches = [m for line in lines if (m := _match(line, where))]
         return {"matches": matches[:limit], "truncated": cut or len(matches) > limit}
@@ -63,12 +65,12 @@ def search_files(tree: Tree, query: dict[str, Any], cancel: threading.Event) -> 
     return {"counts": counts[:limit], "truncated": cut or len(counts) > limit}
 
 
-def find_files(tree: Tree, query: dict[str, Any], cancel: threading.Event) -> dict[str, Any]:
+def find_files(context: TurnContext, query: dict[str, Any]) -> dict[str, Any]:
     """{"files": [...], "truncated"}: paths matching a glob, newest first."""
     glob = _text(query, "glob")
     limit = _limit(query)
-    where = _Where(tree, str(query.get("path") or "."))
-    lines, cut = _run(["--files", "--sortr", "modified", "-g", glob], where, limit, cancel)
+    where = _Where(context.tree, str(query.get("path") or "."))
+    lines, cut = _run(["--files", "--sortr", "modified", "-g", glob], where, limit, context)
     files = [where.shown(line) for line in lines if line]
     return {"files": files[:limit], "truncated": cut or len(files) > limit}
 
@@ -118,12 +120,16 @@ def _match(line: bytes, where: _Where) -> dict[str, Any] | None:
     return {"path": where.shown(raw), "line": data["line_number"], "text": text[:MAX_COLUMNS]}
 
 
-def _run(arguments: list[str], where: _Where, limit: int, cancel: threading.Event) -> tuple[list[bytes], bool]:
-    """(output lines, whether it was cut). Raises SearchError with ripgrep's own complaint, as for a bad pattern."""
+def _run(arguments: list[str], where: _Where, limit: int, context: TurnContext) -> tuple[list[bytes], bool]:
+    """(output lines, whether it was cut). Raises SearchError with ripgrep's own complaint, as for a bad pattern.
+
+    ripgrep opens files by name, in a tree others may be changing, so it runs where nothing but that tree can be read.
+    """
+    cancel = context.cancelled
     command = [ripgrep(), "--no-config", "--hidden", "-g", "!.git", "--no-messages", "--color=never", "--no-follow",
                *arguments, "--", where.target]
-    child = subprocess.Popen(command, cwd=where.base, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, env={"PATH": os.defpath, "LANG": "C.UTF-8"})
+    child = subprocess.Popen(context.reading(where.base, command), cwd=where.base, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": os.defpath, "LANG": "C.UTF-8"})
     stopped = threading.Event()
 
     def watch() -> None:

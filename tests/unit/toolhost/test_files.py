@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -134,10 +133,9 @@ def test_find_is_bounded_and_newest_first(tmp_path: Path) -> None:
 def test_a_stopped_search_says_so(tmp_path: Path) -> None:
     context = turn_context(tmp_path)
     (tmp_path / "wt" / "a.txt").write_text("x\n")
-    stop = threading.Event()
-    stop.set()
+    context.cancelled.set()
     try:
-        search_files(context.tree, {"pattern": "zzz"}, stop)
+        search_files(context, {"pattern": "zzz"})
     except ThetisError as error:
         assert error.code == "cancelled"
 

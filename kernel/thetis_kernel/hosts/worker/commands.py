@@ -14,6 +14,7 @@ from thetis_kernel.ipc.threads import ThreadPeer
 from thetis_kernel.paths import cache_home, state_home, user_config_file
 from thetis_kernel.protocol.worker import ConsentUnwalled, Place
 from thetis_kernel.toolhost.context import CommandRun
+from thetis_kernel.walls import reading
 from thetis_kernel.walls.command import Command
 from thetis_kernel.walls.probe import probe
 from thetis_kernel.walls.runner import Runner
@@ -76,6 +77,10 @@ class WalledCommands:
         if result.notes:
             answer["notes"] = list(result.notes)
         return answer
+
+    def reading(self, base: Path, program: list[str]) -> list[str]:
+        """The command line that runs `program` with nothing but `base` to read, as far as this machine has walls."""
+        return reading.argv(self._tier(), base, program)
 
     def _tier(self) -> Tier:
         if os.environ.get(NO_WALLS) == "none":

@@ -5,6 +5,7 @@ Stable between turns on purpose: no sizes, no dates, so that the prompt stays by
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,15 @@ def surroundings(tree: Tree, workspace: Path) -> dict[str, Any]:
             continue  # not there, or not a file that can be read: the same as no rules
         found = {"project_rules": raw[:MAX_RULES].decode("utf-8", "ignore"), "project_rules_file": name}
         break
-    entries = sorted(workspace.iterdir(), key=lambda e: (not e.is_dir(), e.name)) if workspace.is_dir() else []
-    found["workspace"] = [f"{e.name}/" if e.is_dir() else e.name for e in entries[:MAX_WORKSPACE]]
+    found["workspace"] = _entries(workspace)[:MAX_WORKSPACE]
     return found
+
+
+def _entries(workspace: Path) -> list[str]:
+    """Directories first, then by name. No link is followed: whether something outside is a directory is nobody's business."""
+    try:
+        with os.scandir(workspace) as found:
+            named = sorted((not entry.is_dir(follow_symlinks=False), entry.name) for entry in found)
+    except FileNotFoundError:
+        return []
+    return [name if plain else f"{name}/" for plain, name in named]

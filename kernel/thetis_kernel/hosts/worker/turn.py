@@ -47,11 +47,13 @@ class Turn:
         self._tool_abort = Abort()
         self._journal = GatewayJournal(peer)
         self._cancelled = threading.Event()
+        commands = WalledCommands(ask.place, peer)
         self._context = TurnContext(
             turn=ask.turn,
             place=ask.place,
             journal=self._journal,
-            commands=WalledCommands(ask.place, peer),
+            commands=commands,
+            reading=commands.reading,
             output=lambda call, text: peer.tell(Output(call=call, text=text)),
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
