@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from thetis_kernel.config.settings import ENVIRONMENT, USER_ONLY, Settings
 from thetis_kernel.protocol.events import GUEST_MAY_APPEND, KINDS
-from thetis_kernel.toolhost.authority import IMPORTS
+from thetis_kernel.toolhost.authority import CAPABILITIES, EFFECTS, IMPORTS
 
 TOP = Path(__file__).resolve().parents[2]
 SOURCES = ("kernel", "thetis_tui", "guest", "aspects", "tools")
@@ -86,6 +86,11 @@ def test_every_kind_of_event_is_documented_with_all_its_fields() -> None:
 def test_every_import_of_the_contract_is_documented_with_its_capability() -> None:
     documented = {name.strip("`"): capability for name, capability, _ in rows("docs/contract.md", 3) if "." in name}
     assert documented == IMPORTS
+
+
+def test_every_capability_is_documented() -> None:
+    documented = {name.strip("`"): reach for name, reach in rows("docs/contract.md", 2)}
+    assert documented == {name: reach + " (effect)" * (name in EFFECTS) for name, reach in CAPABILITIES.items()}
 
 
 def test_the_worlds_are_documented_as_the_contract_has_them() -> None:

@@ -58,6 +58,8 @@ class TurnContext:
     call_guest: Callable[[str, str, dict[str, Any]], str] | None = None
     """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    harmless: set[str] = field(default_factory=set)
+    """Calls of tool guests that declare to change nothing: no effect is permitted for them."""
     reading: Callable[[Path, list[str]], list[str]] = field(default=lambda base, program: program)
     """(directory, command line) -> a command line that can read that directory alone; the worker's walls set it."""
 

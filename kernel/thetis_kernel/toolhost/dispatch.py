@@ -80,7 +80,7 @@ def direct(context: TurnContext, op: str, arguments: dict[str, Any]) -> dict[str
     if not OPERATIONS[op].changes:
         return perform(context, op, "", arguments)
     call = new_call_id()
-    authority.permit(context.place, authority.IMPORTS[op])
+    authority.permit(context, op, call)
     context.journal.append(ToolInvocation(call=call, name=op, args=arguments, op=op, mutating=True, turn=context.turn,
                                           origin="agent"))
     crash.point("tool.intent")
@@ -158,8 +158,11 @@ def _call_guest(context: TurnContext, call: Call, mutating: bool) -> str:
     name = call.op[len(TOOL_PREFIX):]
     if name not in context.guests or context.call_guest is None:
         raise BadArguments(f"There is no tool {name[:80]!r}.", hint="Known: " + (", ".join(sorted(context.guests)) or "none"))
-    if mutating:
-        authority.permit(context.place, "write")
+    if mutating and not authority.may(context, "write"):
+        raise Refused("This conversation is in a read-only mode: a tool that changes things is not called.",
+                      capability="write", hint="A person can switch the mode.")
+    if not mutating:
+        context.harmless.add(call.id)
     return context.call_guest(name, call.id, call.op_args or call.args)
 
 

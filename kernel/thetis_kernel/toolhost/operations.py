@@ -98,7 +98,7 @@ def perform(context: TurnContext, name: str, call: str, arguments: Arguments) ->
     operation = OPERATIONS.get(name)
     if operation is None:
         raise BadArguments(f"There is no operation {name[:80]!r}.", hint="Known: " + ", ".join(sorted(OPERATIONS)) + ".")
-    authority.permit(context.place, authority.IMPORTS[name])
+    authority.permit(context, name, call)
     return operation.run(context, call, _checked(operation, arguments))
 
 

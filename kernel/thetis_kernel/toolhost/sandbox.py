@@ -53,12 +53,12 @@ def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
                    "timed-out": data["timed_out"]})
 
     def http(request_json: str) -> str:
-        authority.permit(context.place, "http")
+        authority.permit(context, "sandbox.http", call)
         raise Refused("No host is allowed for this tool.", capability="http")
 
     def available() -> str:
         capabilities: tuple[authority.Capability, ...] = ("read", "write", "exec", "http")
-        return ok({capability: _allowed(context, capability) for capability in capabilities})
+        return ok({capability: authority.may(context, capability, call) for capability in capabilities})
 
     return {
         "sandbox.available": available,
@@ -69,14 +69,6 @@ def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
         "sandbox.exec": execute,
         "sandbox.http": http,
     }
-
-
-def _allowed(context: TurnContext, capability: authority.Capability) -> bool:
-    try:
-        authority.permit(context.place, capability)
-    except Refused:
-        return False
-    return True
 
 
 def _options(text: str, known: set[str]) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from thetis_kernel.errors import Refused
 from thetis_kernel.paths import builtin_root
-from thetis_kernel.protocol.worker import Place
-from thetis_kernel.toolhost.authority import EFFECTS, IMPORTS, permit
+from thetis_kernel.toolhost.authority import EFFECTS, IMPORTS, may, permit
 from thetis_kernel.toolhost.operations import OPERATIONS
+
+from tests.support.turns import turn_context
 
 
 def imports_of_the_contract() -> set[str]:
@@ -36,10 +38,25 @@ def test_what_changes_things_needs_an_effect() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(IMPORTS))
-def test_read_only_modes_have_no_effects(name: str) -> None:
-    place = Place(worktree="/", workspace="/", spill="/", git_dirs=[], read_only=True)
+def test_read_only_modes_have_no_effects(name: str, tmp_path: Path) -> None:
+    context = turn_context(tmp_path, read_only=True)
     if IMPORTS[name] in EFFECTS:
-        with pytest.raises(Refused):
-            permit(place, IMPORTS[name])
+        with pytest.raises(Refused, match="read-only"):
+            permit(context, name)
     else:
-        permit(place, IMPORTS[name])
+        permit(context, name)
+    assert may(context, IMPORTS[name]) == (IMPORTS[name] not in EFFECTS)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, capability in IMPORTS.items() if capability in EFFECTS))
+def test_a_tool_that_declares_no_effects_has_none(name: str, tmp_path: Path) -> None:
+    context = turn_context(tmp_path)
+    context.harmless.add("c1")
+    with pytest.raises(Refused, match="declares that it changes nothing"):
+        permit(context, name, "c1")
+    permit(context, name, "c2")
+
+
+def test_what_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="not in the table"):
+        permit(turn_context(tmp_path), "sandbox.format-disk")
