@@ -11,6 +11,8 @@ from typing import Any
 
 from thetis_guest.lenient import text
 
+ID_CHARS = 64
+"""Of a call's id: the shortest limit among the endpoints that speak the Messages API."""
 _NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -22,10 +24,11 @@ class Ids:
 
     def wire(self, raw: str) -> str:
         """The id to send for a call the model named `raw`; the same sequence of calls gives the same ids."""
-        base = _NOT_ID.sub("_", raw)[:60] or "call"
+        base = _NOT_ID.sub("_", raw)[:ID_CHARS] or "call"
         wire, n = base, 2
         while wire in self._used:
-            wire, n = f"{base}-{n}", n + 1
+            ending = f"-{n}"
+            wire, n = base[: ID_CHARS - len(ending)] + ending, n + 1
         self._used.add(wire)
         return wire
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.agent_host import text, use
-from tests.support.history import check, violations
+from tests.support.history import check
 
 Events = list[dict[str, Any]]
 
@@ -201,28 +201,3 @@ def test_an_empty_result_says_so(project: Any, content: str) -> None:
 def test_an_empty_log_and_an_empty_message_are_still_requests(project: Any) -> None:
     assert len(project()) == 1
     assert words(project(user(" "))[0]) == ["(an empty message)"]
-
-
-def test_the_checker_finds_what_it_is_for() -> None:
-    """The judge itself: each rule is broken once."""
-    ok = {"role": "user", "content": [text("hi")]}
-    call = {"role": "assistant", "content": [use("a", "read")]}
-    answer = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
-    broken = {
-        "no messages": [],
-        "assistant first": [{"role": "assistant", "content": [text("x")]}, ok],
-        "assistant last": [ok, {"role": "assistant", "content": [text("x")]}],
-        "role twice": [ok, ok],
-        "unanswered": [ok, call, ok],
-        "answered twice": [ok, call, {"role": "user", "content": [answer, answer]}],
-        "text first": [ok, call, {"role": "user", "content": [text("x"), answer]}],
-        "orphan": [{"role": "user", "content": [answer]}],
-        "id twice": [ok, call, {"role": "user", "content": [answer]}, call, {"role": "user", "content": [answer]}],
-        "empty": [{"role": "user", "content": []}],
-        "blank": [{"role": "user", "content": [text(" ")]}],
-        "bad id": [ok, {"role": "assistant", "content": [use("é", "read")]},
-                   {"role": "user", "content": [{**answer, "tool_use_id": "é"}]}],
-        "thinking last": [ok, {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": "s"}]}, ok],
-    }  # fmt: skip
-    assert [name for name, messages in broken.items() if not violations(messages)] == []
-    assert violations([ok, call, {"role": "user", "content": [answer]}]) == []
