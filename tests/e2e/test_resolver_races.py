@@ -6,33 +6,15 @@ The same race is run with a plain `open` first: it has to escape, or the race wa
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.tree import Tree
 
+from tests.support.swapping import swapping
+
 SECRET = b"outside the walls"
-SWAPPER = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None)
-os.chdir(sys.argv[1])
-while True:
-    libc.renameat2(-100, b"victim", -100, b"trap", 2)  # RENAME_EXCHANGE: the name is never missing
-"""
-
-
-@contextlib.contextmanager
-def swapping(wt: Path) -> Iterator[None]:
-    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", SWAPPER, str(wt)])
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture
