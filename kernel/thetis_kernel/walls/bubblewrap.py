@@ -45,6 +45,7 @@ def argv(
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += [*_tmpfs(tier, "/dev/shm", _SHARED_MEMORY_BYTES), "--remount-ro", "/dev"]
     words += [*_tmpfs(tier, "/tmp", tmp_bytes), "--symlink", "../tmp", "/var/tmp"]
+    words += _links(boundary)
     words += _roots(boundary, scratch)
     words += ["--remount-ro", "/", "--chdir", str(boundary.cwd)]
     return [*words, "--", "/bin/sh", "-c", _COUNTING, system.shell(), text]
@@ -67,6 +68,15 @@ def _tmpfs(tier: Tier, where: str, size: int) -> list[str]:
     words = ["--perms", "1777"] if "--perms" in tier.options else []
     words += ["--size", str(size)] if "--size" in tier.options else []
     return [*words, "--tmpfs", where]
+
+
+def _links(boundary: Boundary) -> list[str]:
+    """Before the roots, which are real and so are never behind one of them; the view's own links stay as they are."""
+    words: list[str] = []
+    for place, text in boundary.links:
+        if place not in ("/tmp", "/var/tmp") and not place.startswith(("/proc/", "/dev/")):
+            words += ["--symlink", text, place]
+    return words
 
 
 def _roots(boundary: Boundary, scratch: Path) -> list[str]:

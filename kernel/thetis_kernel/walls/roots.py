@@ -21,13 +21,17 @@ _CODE = "walls-boundary"
 
 
 class Boundary(msgspec.Struct, frozen=True):
-    """Real paths. `git` are the `.git` files or directories at the top of writable roots; `note` explains cwd."""
+    """Real paths. `git` are the `.git` files or directories at the top of writable roots; `note` explains cwd.
+
+    `links`: (place, text) of links that lead to readable roots, their places outside of every root.
+    """
 
     writable: tuple[Path, ...]
     readable: tuple[Path, ...]
     git: tuple[Path, ...]
     cwd: Path
     note: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def resolve(command: Command, scratch: Path) -> Boundary:
@@ -50,7 +54,9 @@ def resolve(command: Command, scratch: Path) -> Boundary:
         else:
             shown.append(real)
     cwd, note = _cwd(command.cwd, (*writable, *readable))
-    return Boundary(writable, tuple(dict.fromkeys(shown)), git, cwd, note)
+    roots = (*writable, *shown, scratch)
+    links = tuple(link for link in command.toolchains.links if not _inside(Path(link[0]), roots))
+    return Boundary(writable, tuple(dict.fromkeys(shown)), git, cwd, note, links)
 
 
 def check_spill(path: Path, writable: tuple[Path, ...]) -> None:

@@ -67,6 +67,16 @@ def test_a_root_inside_a_readable_directory_comes_after_it() -> None:
     assert found.index(("--ro-bind", str(outer), str(outer))) < found.index(("--bind", str(WORKTREE), str(WORKTREE)))
 
 
+def test_links_are_laid_before_the_roots_and_never_over_what_the_view_has() -> None:
+    links = (("/home/me/code", "/data/code"), ("/tmp", "/private/tmp"), ("/proc/self", "1"))
+    words = argv(Boundary(writable=(WORKTREE,), readable=(), git=(), cwd=WORKTREE, links=links))
+
+    at = words.index("/data/code")
+    assert words[at - 1 : at + 2] == ["--symlink", "/data/code", "/home/me/code"]
+    assert words.index("--tmpfs") < at < words.index("--bind")
+    assert not {"/private/tmp", "1"} & set(words)
+
+
 def test_the_empty_root_is_read_only_at_the_end() -> None:
     words = argv()
 

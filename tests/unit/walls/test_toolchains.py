@@ -43,6 +43,61 @@ def test_a_virtual_environment_and_the_interpreter_behind_it(home: Path) -> None
     assert found.path[0] == str(venv / "bin")
 
 
+def test_links_to_links_are_laid_again_where_nothing_else_shows_them(home: Path) -> None:
+    base = home / ".pyenv" / "versions" / "3.12.4"
+    program(base / "bin" / "python3.12")
+    (base / "lib").mkdir()
+    (base.parent / "3.12").symlink_to("3.12.4")
+    (home / "bin" / "python").symlink_to("../.pyenv/versions/3.12/bin/python3.12")
+    (home / "code").symlink_to(home / "data")
+    venv = home / "data" / "project" / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "python").symlink_to(home / "bin" / "python")
+    (venv / "pyvenv.cfg").write_text(f"home = {base.parent / '3.12' / 'bin'}\n")
+
+    found = find(home, home / "code" / "project" / ".venv" / "bin")
+
+    assert set(found.readable) == {base, venv}
+    assert dict(found.links) == {
+        str(home / "bin" / "python"): "../.pyenv/versions/3.12/bin/python3.12",
+        str(home / "code"): str(home / "data"),
+        str(base.parent / "3.12"): "3.12.4",
+    }
+
+
+def test_only_programs_are_shown_for_a_link_and_only_interpreters_for_an_environment(home: Path) -> None:
+    (home / "letters" / "lib").mkdir(parents=True)
+    program(home / "letters" / "bin" / "letter")
+    note = home / "note"
+    note.write_text("private")
+    venv = home / "project" / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "bin" / "note").symlink_to(note)
+    (venv / "pyvenv.cfg").write_text(f"home = {home / 'letters' / 'bin'}\n")
+
+    assert find(home, venv / "bin").readable == (venv,)
+
+
+def test_links_that_lead_nowhere_are_not_followed(home: Path) -> None:
+    state = home / ".local" / "state" / "thetis"
+    (state / "bin").mkdir(parents=True)
+    for name, text in {
+        "a": "b",
+        "b": "a",
+        "gone": "nowhere",
+        "key": str(home / ".ssh"),
+        "in": str(state / "out"),
+    }.items():
+        (home / "bin" / name).symlink_to(text)
+    program(home / "tool" / "bin" / "tool")
+    (state / "out").symlink_to(home / "tool" / "bin" / "tool")
+
+    found = find(home, home / "bin", home / "bin" / "a", home / "bin" / "key", hidden=(state,))
+
+    assert found.readable == (home / "bin",)
+    assert found.links == ()
+
+
 def test_an_install_prefix_is_shown_whole(home: Path) -> None:
     node = home / ".nvm" / "versions" / "node" / "v22"
     program(node / "bin" / "node")
