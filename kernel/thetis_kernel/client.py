@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from thetis_kernel.errors import DeadlineExceeded
 from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.events import Approval
 from thetis_kernel.protocol.ids import new_event_id
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -102,6 +104,29 @@ class GatewayClient:
 
     async def subscribe(self, session: str = "") -> None:
         await self._peer.call(c.Subscribe(session=session))
+
+    async def attend(self, kind: Literal["screen", "run", "bridge"]) -> None:
+        await self._peer.call(c.Attend(kind=kind))
+
+    async def approvals(self, session: str) -> list[Approval]:
+        return await self._peer.call(c.ListApprovals(session=session))
+
+    async def decide(self, request: Approval, session: str, decision: Decision) -> None:
+        """Answer a request as it was shown, every field of it."""
+        await self._peer.call(c.AnswerApproval(session=session, id=request.id, shown=shown(request), decision=decision))
+
+    async def hand_over(self, session: str, mode: str, *, event_id: str = "") -> c.Submitted:
+        """Carry out the plan of a read-only conversation in `mode`."""
+        return await self._peer.call(c.HandOver(session=session, mode=mode, event_id=event_id or new_event_id()))
+
+    async def rules(self) -> list[Rule]:
+        return await self._peer.call(c.ListRules())
+
+    async def add_rule(self, capability: str, pattern: str) -> Rule:
+        return await self._peer.call(c.AddRule(capability=capability, pattern=pattern))
+
+    async def revoke_rule(self, rule: str) -> Rule:
+        return await self._peer.call(c.RevokeRule(id=rule))
 
     async def consent(self, allow: bool) -> None:
         await self._peer.call(c.Consent(allow=allow))

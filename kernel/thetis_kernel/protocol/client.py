@@ -10,17 +10,24 @@ from typing import Literal
 
 import msgspec
 
+from thetis_kernel.protocol.approvals import Decision, Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.events import Approval, Event
 from thetis_kernel.protocol.models import ModelInfo
+from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
 
 State = Literal["idle", "running", "interrupted", "damaged", "parked"]
-"""interrupted: a turn was cut and can be resumed; parked: its worker died too often; damaged: its chain is broken."""
+"""interrupted: a turn was cut, or none was begun for the last words; it can be resumed. parked: its worker died too
+often. damaged: its chain is broken."""
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """One line of the list. `branch` is set from the first message on; `worktree` once it exists on disk."""
+    """One line of the list. `branch` is set from the first message on; `worktree` once it exists on disk. `asking`: open
+    requests for consent.
+
+    `spent`: what it used and cost until now; `turn_spent`: the running turn's part of that, or the last one's.
+    """
 
     id: str
     title: str
@@ -34,15 +41,20 @@ class Conversation(msgspec.Struct, frozen=True):
     last_seq: int
     preview: str = ""
     archived: bool = False
+    asking: int = 0
+    spent: Spent = Spent()
+    turn_spent: Spent = Spent()
 
 
 class ModeInfo(msgspec.Struct, frozen=True):
-    """A mode a person can choose; in a read-only one nothing can be changed by any route."""
+    """A mode a person can choose; in a read-only one nothing can be changed by any route, in one that `asks` nothing without
+    a person's consent."""
 
     id: str
     label: str
     read_only: bool
     description: str = ""
+    asks: bool = False
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -101,6 +113,20 @@ class DiffText(msgspec.Struct, frozen=True):
     patch: str
     files: list[tuple[str, int, int]]
     truncated: bool = False
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """A conversation looked at: what is wrong with its `chain` and with the `history` the agent would send, a sentence each.
+
+    `messages`, `size` (bytes), `said` (how often a person spoke) describe that request; 0 when there is none.
+    """
+
+    conversation: Conversation
+    chain: list[str] = []
+    history: list[str] = []
+    messages: int = 0
+    size: int = 0
+    said: int = 0
 
 
 class GetStatus(Ask[Status], frozen=True, tag="client.status"):
@@ -200,10 +226,71 @@ class DeleteConversation(Ask[None], frozen=True, tag="client.delete"):
     session: str
 
 
+class Examine(Ask[Examination], frozen=True, tag="client.examine"):
+    """Check a conversation's log, and the request its agent would make next; no model is asked, nothing is changed."""
+
+    session: str
+
+
 class Subscribe(Ask[None], frozen=True, tag="client.subscribe"):
     """From now on tell this client what happens in `session` ("" = every conversation)."""
 
     session: str = ""
+
+
+class GetSpending(Ask[dict[str, Spent]], frozen=True, tag="client.spending"):
+    """What a conversation used and cost, by model."""
+
+    session: str
+
+
+class Attend(Ask[None], frozen=True, tag="client.attend"):
+    """Who this client is: a `screen` with a person who can be asked, a headless `run`, or a `bridge` to other people's chats.
+
+    A bridge changes no mode, answers no request and makes no rule.
+    """
+
+    kind: Literal["screen", "run", "bridge"]
+
+
+class ListApprovals(Ask[list[Approval]], frozen=True, tag="client.approvals"):
+    """The open requests of a conversation, oldest first."""
+
+    session: str
+
+
+class AnswerApproval(Ask[None], frozen=True, tag="client.answer"):
+    """A person's decision about one request. `shown`: protocol.approvals.shown of what they were shown; another is refused."""
+
+    session: str
+    id: str
+    shown: str
+    decision: Decision
+
+
+class HandOver(Ask[Submitted], frozen=True, tag="client.hand-over"):
+    """Carry out the plan of a read-only conversation: keep it, change to `mode`, and begin a turn, in one step."""
+
+    session: str
+    mode: str
+    event_id: str
+
+
+class ListRules(Ask[list[Rule]], frozen=True, tag="client.rules"):
+    """What was allowed for good in this root."""
+
+
+class AddRule(Ask[Rule], frozen=True, tag="client.add-rule"):
+    """Allow `pattern` of `capability` for good in this root."""
+
+    capability: str
+    pattern: str
+
+
+class RevokeRule(Ask[Rule], frozen=True, tag="client.revoke-rule"):
+    """Take a rule back; it is the one that is answered."""
+
+    id: str
 
 
 class Consent(Ask[None], frozen=True, tag="client.consent"):
@@ -273,6 +360,7 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
-    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Subscribe, Consent, AcceptOffer, Shutdown,
+    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, Consent, AcceptOffer, Shutdown,
+    Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

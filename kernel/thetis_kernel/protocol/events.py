@@ -7,22 +7,17 @@ moment is a fold over these values (store.folds); nothing else holds state.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Literal, Union
 
 import msgspec
 
+from thetis_kernel.protocol.approvals import Part
+from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.protocol.spending import Usage as Usage
+
 BODY_VERSION = 1
 """Stored with every row; raised when a kind changes meaning (fields may be added without raising it)."""
-
-
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one model call, from the provider's final cumulative frame (or `estimated` locally)."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    estimated: bool = False
 
 
 class BlobRef(msgspec.Struct, frozen=True):
@@ -66,7 +61,7 @@ class Assistant(Body, frozen=True, tag="assistant"):
     """A model's reply: the provider's content blocks verbatim. `partial` when it was cut; `end` as protocol.models.End.
 
     `seen`: the last event the request covered (0: all before this one); what a person says while the model is writing is
-    logged before the reply, but the reply does not answer it.
+    logged before the reply, but the reply does not answer it. `cost`: dollars, None when the price is not known.
     """
 
     blocks: list[dict[str, Any]]
@@ -77,6 +72,7 @@ class Assistant(Body, frozen=True, tag="assistant"):
     usage: Usage = Usage()
     turn: str = ""
     seen: int = 0
+    cost: Decimal | None = None
 
 
 class ToolInvocation(Body, frozen=True, tag="tool-invocation"):
@@ -158,7 +154,8 @@ class TurnFinished(Body, frozen=True, tag="turn-finished"):
     """A turn ended; exactly one for each turn.
 
     `stopped_by`: stop, asked, limit, cancelled, repeated-failure, model-error, error, restarted. `detail` is a sentence.
-    `guest_calls` counts the stores opened: one for each call of the agent or a tool guest.
+    `guest_calls` counts the stores opened: one for each call of the agent or a tool guest. `spent`: what the turn used and
+    cost, abandoned tries and automatic resumes included.
     """
 
     turn: str
@@ -169,6 +166,18 @@ class TurnFinished(Body, frozen=True, tag="turn-finished"):
     usage: Usage = Usage()
     duration_ms: int = 0
     guest_calls: int = 0
+    spent: Spent = Spent()
+
+
+class Spending(Body, frozen=True, tag="spending"):
+    """Tokens no reply of the log accounts for: `why` abandoned (a try that broke off and was made again, or one without
+    anything to keep) or unrecorded (a reply the agent asked not to log). `cost` as in assistant."""
+
+    model: str
+    usage: Usage
+    why: Literal["abandoned", "unrecorded"]
+    turn: str = ""
+    cost: Decimal | None = None
 
 
 class Compaction(Body, frozen=True, tag="compaction"):
@@ -212,13 +221,28 @@ class StateChanged(Body, frozen=True, tag="state-changed"):
 
 
 class Approval(Body, frozen=True, tag="approval"):
-    """A request for consent (`decision` "") or its answer (allow-once, allow-session, allow-rule, deny)."""
+    """A request for consent (`decision` "") or its answer (allow-once, allow-session, allow-rule, deny, used).
+
+    `what` is one line, `where` its place, `detail` exactly what happens, of which `cut` characters are not carried. `parts`:
+    what an allowance would be about. `offers`: the decisions that can be taken. `effect`: digest of the whole effect.
+    In an answer, `patterns` are what was remembered, and `live` says that the call was waiting for it.
+    """
 
     id: str
     capability: str
     what: str
     decision: str = ""
     by: str = ""
+    where: str = ""
+    detail: str = ""
+    cut: int = 0
+    parts: list[Part] = []
+    offers: list[str] = []
+    effect: str = ""
+    call: str = ""
+    turn: str = ""
+    patterns: list[str] = []
+    live: bool = False
 
 
 class Question(Body, frozen=True, tag="question"):
@@ -271,14 +295,14 @@ class Unknown(msgspec.Struct, frozen=True):
 EventBody = Union[  # noqa: UP007 - msgspec wants a runtime Union it can build a decoder from
     SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
     TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
-    ChildStarted, ChildSettled, Rewind,
+    ChildStarted, ChildSettled, Rewind, Spending,
 ]
 KINDS: dict[str, type[Body]] = {
     str(cls.__struct_config__.tag): cls
     for cls in (
         SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
         TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
-        ChildStarted, ChildSettled, Rewind,
+        ChildStarted, ChildSettled, Rewind, Spending,
     )
 }
 _TAGS = {cls: kind for kind, cls in KINDS.items()}

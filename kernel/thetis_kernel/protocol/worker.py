@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from thetis_kernel.protocol.approvals import Part
 from thetis_kernel.protocol.events import Event
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -25,7 +26,8 @@ class GuestBundle(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True):
     """Where a turn works and what confines it. Paths are absolute; `git_dirs` are shown read-only inside the walls.
 
-    `readable_secrets`: globs of files for secrets that file tools may read all the same."""
+    `readable_secrets`: globs of files for secrets that file tools may read all the same. `mode`, `read_only` and `ask` (the
+    capabilities a person is asked about) say what the turn may do."""
 
     worktree: str
     workspace: str
@@ -33,6 +35,8 @@ class Place(msgspec.Struct, frozen=True):
     git_dirs: list[str]
     readable: list[str] = []
     read_only: bool = True
+    mode: str = ""
+    ask: list[str] = []
     network: bool = False
     unwalled: bool = False
     command_timeout_ms: int = 120_000
@@ -62,6 +66,23 @@ class RunTurn(Ask[TurnOutcome], frozen=True, tag="worker.run-turn"):
     place: Place
 
 
+class HistoryChecked(msgspec.Struct, frozen=True):
+    """What is wrong with the agent's next request, a sentence each; its messages, its bytes, and how often a person spoke."""
+
+    findings: list[str]
+    messages: int = 0
+    size: int = 0
+    said: int = 0
+
+
+class CheckHistory(Ask[HistoryChecked], frozen=True, tag="worker.check-history"):
+    """Have the agent make the request of a turn that is not run, and judge it. Nothing is logged, run or sent."""
+
+    turn: str
+    turn_json: bytes
+    agent: GuestBundle
+
+
 class CancelTurn(Tell, frozen=True, tag="worker.cancel"):
     """Stop the turn: effects at once, the guest at its next import, by force after a grace."""
 
@@ -74,6 +95,15 @@ class Deliver(Tell, frozen=True, tag="worker.deliver"):
     turn: str
     seq: int
     text: str
+
+
+class ModeChanged(Tell, frozen=True, tag="worker.mode"):
+    """The person changed the mode: from now on the turn's effects are judged by this."""
+
+    turn: str
+    mode: str
+    read_only: bool
+    ask: list[str]
 
 
 class LogPage(msgspec.Struct, frozen=True):
@@ -119,6 +149,33 @@ class ConsentUnwalled(Ask[bool], frozen=True, tag="walls.consent"):
     """No walls here: may commands run without them? Waits for the person when there is one to ask."""
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """Whether the effect may happen; `reason` is a sentence for the model when it may not, `asked` whether a person was."""
+
+    allowed: bool
+    reason: str = ""
+    asked: bool = False
+
+
+class AskApproval(Ask[Verdict], frozen=True, tag="authority.ask"):
+    """May this happen? Waits for the person when no rule covers it and there is somebody to ask.
+
+    Fields as in the `approval` event; `effect` is the digest of the whole of it, `rememberable` whether an answer may be
+    kept for longer than once.
+    """
+
+    turn: str
+    call: str
+    capability: str
+    what: str
+    where: str
+    detail: str
+    cut: int
+    parts: list[Part]
+    effect: str
+    rememberable: bool
+
+
 class Output(Tell, frozen=True, tag="worker.output"):
     """Live output of a running command."""
 
@@ -126,7 +183,7 @@ class Output(Tell, frozen=True, tag="worker.output"):
     text: str
 
 
-TO_WORKER_ASKS = (RunTurn,)
-TO_WORKER_TELLS = (CancelTurn, Deliver)
-FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled)
+TO_WORKER_ASKS = (RunTurn, CheckHistory)
+TO_WORKER_TELLS = (CancelTurn, Deliver, ModeChanged)
+FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval)
 FROM_WORKER_TELLS = (Output,)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from thetis_kernel.protocol.approvals import USED
 from thetis_kernel.protocol.events import (
     Answer,
     Approval,
@@ -66,8 +67,9 @@ class SessionState(msgspec.Struct):
     """The fold. Read its fields and properties; only this module changes them.
 
     `turn`: the open one. `unanswered`: calls without a result by call id, oldest first. `branch`: the last successful
-    operation on it, its `after` being the tip; `materialised`: the proof that the worktree is whole. `approvals` end with
-    their turn, `questions` with an answer or the next words of a person. `children`: sub-agents not settled.
+    operation on it, its `after` being the tip; `materialised`: the proof that the worktree is whole. `approvals` (open
+    requests) and `questions` end with an answer or the next words of a person, approvals also when their turn is stopped.
+    `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet. `children`: sub-agents not settled.
     `turns`: how many were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a
     person's nudges since the last reply.
     """
@@ -87,6 +89,8 @@ class SessionState(msgspec.Struct):
     branch: BranchOp | None = None
     materialised: BranchOp | None = None
     approvals: dict[str, Approval] = {}
+    grants: list[tuple[str, str]] = []
+    granted: dict[str, str] = {}
     questions: dict[str, Question] = {}
     children: dict[str, ChildStarted] = {}
     last_user_text: str = ""
@@ -198,6 +202,8 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.mode, state.model, state.archived = body.mode, body.model, False
     state.branch = state.materialised = None
     state.approvals.clear()
+    state.grants.clear()
+    state.granted.clear()
     state.children.clear()
 
 
@@ -206,6 +212,8 @@ def _user(state: SessionState, seq: int, body: User) -> None:
     state.title = state.title or summary.title(body.text, attachment)
     state.last_user_text = body.text
     state.said = body.text if body.text.strip() else state.said
+    state.approvals.clear()
+    state.granted.clear()
     state.questions.clear()
     state.interrupted = False
 
@@ -241,7 +249,8 @@ def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
 
 def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
     state.turn, state.last_finished = None, body
-    state.approvals.clear()
+    if body.stopped_by == "cancelled":
+        state.approvals.clear()
     state.interrupted = body.stopped_by == "restarted"
 
 
@@ -287,10 +296,16 @@ def _put(values: dict[str, dict[str, str]], change: StateChanged) -> None:
 
 
 def _approval(state: SessionState, seq: int, body: Approval) -> None:
-    if body.decision:
-        state.approvals.pop(body.id, None)
-    else:
+    if not body.decision:
         state.approvals[body.id] = body
+        return
+    state.approvals.pop(body.id, None)
+    if body.decision == USED:
+        state.granted.pop(body.effect, None)
+    elif body.decision == "allow-session":
+        state.grants += [(body.capability, pattern) for pattern in body.patterns]
+    elif body.decision == "allow-once" and not body.live and body.effect:
+        state.granted[body.effect] = body.id
 
 
 def _question(state: SessionState, seq: int, body: Question) -> None:

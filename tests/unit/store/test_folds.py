@@ -118,7 +118,21 @@ def test_what_waits_for_a_person():
     state = folds.fold(events(*ask))
     assert list(state.approvals) == ["a"] and list(state.questions) == ["q"]
     assert folds.fold(events(*ask, Approval("a", "exec", "rm", "deny"), Answer("q", []))).approvals == {}
-    assert folds.fold(events(*ask, TurnFinished("t", "asked"))).approvals == {}
+    assert list(folds.fold(events(*ask, TurnFinished("t", "restarted"))).approvals) == ["a"], "a restart forgets no request"
+    assert folds.fold(events(*ask, TurnFinished("t", "cancelled"))).approvals == {}
+    assert folds.fold(events(*ask, User("do something else"))).approvals == {}
+
+
+def test_what_a_person_allowed():
+    ask = Approval("a", "exec", "rm", effect="e")
+    answered = [started(), ask, Approval("a", "exec", "rm", "allow-once", effect="e")]
+    assert folds.fold(events(*answered)).granted == {"e": "a"}, "nothing waited: it is kept for the next try"
+    assert folds.fold(events(*answered, Approval("a", "exec", "rm", "used", effect="e"))).granted == {}
+    live = Approval("a", "exec", "rm", "allow-once", effect="e", live=True)
+    assert folds.fold(events(started(), ask, live)).granted == {}, "the call that waited has had it"
+    session = [started(), ask, Approval("a", "exec", "rm", "allow-session", patterns=["rm x", "ls *"])]
+    assert folds.fold(events(*session)).grants == [("exec", "rm x"), ("exec", "ls *")]
+    assert folds.fold(events(*session, started(relation="fork"))).grants == [], "a fork is another conversation"
     assert list(folds.fold(events(*ask, TurnFinished("t", "asked"))).questions) == ["q"]
     assert folds.fold(events(*ask, User(text="something else"))).questions == {}
 
