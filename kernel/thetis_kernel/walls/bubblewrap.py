@@ -33,10 +33,23 @@ _COUNTING = (
 
 
 def argv(
-    tier: Tier, boundary: Boundary, scratch: Path, text: str, *, network: bool, filtered: bool, tmp_bytes: int
+    tier: Tier,
+    boundary: Boundary,
+    scratch: Path,
+    text: str,
+    *,
+    network: bool,
+    filtered: bool,
+    tmp_bytes: int,
+    program: list[str] | None = None,
 ) -> list[str]:
-    """The whole command line. `filtered`: a seccomp filter is waiting on SECCOMP_FD."""
-    words = [tier.bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session"]
+    """The whole command line. `filtered`: a seccomp filter is waiting on SECCOMP_FD.
+
+    `program` runs in place of the shell with `text`, and keeps the session it was given: its terminal is a pty of its
+    own, made for it, so there is nothing outside to type into.
+    """
+    words = [tier.bwrap, "--unshare-all", "--unshare-user", "--die-with-parent"]
+    words += [] if program else ["--new-session"]
     words += ["--share-net"] if network else []
     words += ["--disable-userns"] if "--disable-userns" in tier.options else []
     words += ["--cap-drop", "ALL", "--json-status-fd", str(BWRAP_STATUS_FD)]
@@ -48,7 +61,7 @@ def argv(
     words += _links(boundary)
     words += _roots(boundary, scratch)
     words += ["--remount-ro", "/", "--chdir", str(boundary.cwd)]
-    return [*words, "--", "/bin/sh", "-c", _COUNTING, system.shell(), text]
+    return [*words, "--", *(program or ["/bin/sh", "-c", _COUNTING, system.shell(), text])]
 
 
 def _system(network: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """The helper process: starts one command inside its walls and outlives everything the command started.
 
-`runner` starts it as `python -I -S` with three inherited descriptors (control, status, output). It reads one line
+`runner` starts it as `python -I -S` with three inherited descriptors (control, status, output; `session` adds two for
+the shell of a terminal, which `attend` then looks after). It reads one line
 of JSON from control, the policy (see `policy.Policy`), forks, confines the child, executes the command, and
 waits. As subreaper it becomes the parent of every orphan below it, and it ends them all when the command
 ends, when the time is up, when there are too many, when it reads a byte from control, and when control
@@ -33,6 +34,8 @@ if TYPE_CHECKING:  # typing costs milliseconds at run time
 
 #: Where bubblewrap finds what it is told by number.
 COUNT_FD, SECCOMP_FD, BWRAP_STATUS_FD = 3, 10, 11
+#: Where a terminal's shell finds the commands it is to run and writes how they ended (`session`).
+COMMANDS_FD, REPORTS_FD = 4, 5
 
 _KILL_WITHIN_S = 5.0  # uninterruptible processes (a dead network disk) are reported, not awaited
 _LOOK_EVERY_S = 0.05  # how often the number of threads is looked at
@@ -46,10 +49,12 @@ class Supervisor:
     """One command from fork to the last of its descendants."""
 
     def __init__(self, policy: dict[str, Any], control: int, output: int, asked: bool) -> None:
+        """`output`: what the command writes to; for a terminal its slave end."""
         self._policy = policy
         self._control = control
         self._asked = asked
         self._output = output
+        self._private: tuple[int, ...] = ()
         self._status = 0
         self._ended = False
         self._main = 0
@@ -68,8 +73,9 @@ class Supervisor:
         me = os.getpid()
         self._main = os.fork()
         if self._main == 0:
-            _child(policy, me, self._output, pipes)
-        os.close(self._output)
+            _child(policy, me, self._output, pipes, self._private)
+        for fd in (self._output, *self._private):
+            os.close(fd)
         pipes.close_child_ends()
         trouble = pipes.trouble()
         if trouble:
@@ -186,17 +192,23 @@ def _become_subreaper() -> None:
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _child(policy: dict[str, Any], parent: int, output: int, pipes: _Pipes) -> NoReturn:
-    """In the forked child: confine, then become the command. Never returns."""
+def _child(policy: dict[str, Any], parent: int, output: int, pipes: _Pipes, private: tuple[int, ...]) -> NoReturn:
+    """In the forked child: confine, then become the command. Never returns.
+
+    `private`: the pipes of a terminal's shell, in the order of COMMANDS_FD and REPORTS_FD; () for a plain command.
+    """
     try:
         os.setsid()
         _plain_signals()
         if policy["cwd"]:
             os.chdir(policy["cwd"])
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
+        if private:
+            _take_terminal(private)
+        else:
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
         _limit(policy)
         if sys.platform == "linux":
             _confine(policy, parent, pipes)
@@ -204,6 +216,17 @@ def _child(policy: dict[str, Any], parent: int, output: int, pipes: _Pipes) -> N
     except BaseException as error:  # noqa: BLE001 - the process has to end here, and its parent must hear why
         os.write(pipes.trouble_in_child, f"{type(error).__name__}: {error}".encode()[:4000])
     os._exit(127)
+
+
+def _take_terminal(private: tuple[int, ...]) -> None:
+    """Make standard output the controlling terminal and input too, and put the private pipes at their numbers."""
+    import termios
+
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+    os.dup2(1, 0)
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ABOVE_FIXED_FDS) for fd in private]
+    for fd, number in zip(high, (COMMANDS_FD, REPORTS_FD), strict=True):
+        _hand_over(fd, number)
 
 
 def _plain_signals() -> None:
@@ -278,15 +301,15 @@ def _read_policy(control: int) -> tuple[dict[str, Any], bool] | None:
     return json.loads(line), bool(rest)
 
 
-def main(control: int, status: int, output: int) -> None:
-    """Entry: the three descriptors as numbers. Ends the process."""
-    for fd in (control, status, output):
+def main(control: int, status: int, output: int, *private: int) -> None:
+    """Entry: the descriptors as numbers, two more for a terminal. Ends the process."""
+    for fd in (control, status, output, *private):
         os.set_inheritable(fd, False)
     received = _read_policy(control)
     if received is None:
         os._exit(1)
     policy, asked = received
-    supervisor = Supervisor(policy, control, output, asked)
+    supervisor = _supervisor(policy, control, status, output, asked, private)
     try:
         answer = supervisor.run()
     except Exception as error:  # noqa: BLE001 - whatever it is, the runner has to hear of it
@@ -297,6 +320,16 @@ def main(control: int, status: int, output: int) -> None:
     except BrokenPipeError:
         _remove(policy["remove"])  # the worker is gone, nobody else will
     os._exit(0)
+
+
+def _supervisor(
+    policy: dict[str, Any], control: int, status: int, output: int, asked: bool, private: tuple[int, ...]
+) -> Supervisor:
+    if not private:
+        return Supervisor(policy, control, output, asked)
+    from thetis_kernel.walls.attend import Attendant
+
+    return Attendant(policy, control, status, output, private)
 
 
 def _remove(path: str) -> None:

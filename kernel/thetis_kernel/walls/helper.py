@@ -43,9 +43,22 @@ def start() -> Iterator[tuple[int, int, int]]:
     control, control_end = os.pipe()[::-1]
     status, status_end = os.pipe()
     output, output_end = os.pipe()
-    theirs = (control_end, status_end, output_end)
+    process = spawn((control_end, status_end, output_end), (control, status, output))
     try:
-        process = subprocess.Popen(
+        yield control, status, output
+    finally:
+        for fd in (control, status, output):
+            os.close(fd)
+        see_off(process)
+
+
+def spawn(theirs: tuple[int, ...], ours: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """A helper that inherits `theirs` (the arguments of `enter.main`, closed here). `ours` are closed when it fails.
+
+    Raises WallError if it cannot be started.
+    """
+    try:
+        return subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _START, _KERNEL, *map(str, theirs)],
             env={},
             cwd="/",
@@ -56,19 +69,18 @@ def start() -> Iterator[tuple[int, int, int]]:
             start_new_session=True,  # a Ctrl-C in the terminal is the kernel's to handle, not the helper's
         )
     except OSError as error:
-        for fd in (control, status, output):
+        for fd in ours:
             os.close(fd)
         raise WallError(f"The helper of a command could not be started: {error}.", code="walls-setup") from error
     finally:
         for fd in theirs:
             os.close(fd)
+
+
+def see_off(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a helper whose control pipe is closed; one that does not end by itself is killed."""
     try:
-        yield control, status, output
-    finally:
-        for fd in (control, status, output):
-            os.close(fd)
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -99,8 +99,12 @@ def handled(version: int) -> int:
     return rights
 
 
-def confine(version: int, read: list[str], write: list[str], devices: list[str], tcp: bool) -> None:
-    """Confine this process and all it will start to `read`, `write` and `devices` (absolute paths).
+def confine(
+    version: int, read: list[str], write: list[str], devices: list[str], tcp: bool, terminals: list[str] | None = None
+) -> None:
+    """Confine this process and all it will start to `read`, `write`, `devices` and `terminals` (absolute paths).
+
+    Devices are read and written; only terminals also take commands (their modes, their size).
 
     Paths that do not exist or cannot be reached are left out. `tcp` False refuses TCP as a second layer under seccomp.
     NO_NEW_PRIVS must be set. Raises OSError; the caller must then not go on.
@@ -109,7 +113,8 @@ def confine(version: int, read: list[str], write: list[str], devices: list[str],
     net = 0 if tcp or version < ABI_NET else NET_BIND_TCP | NET_CONNECT_TCP
     ruleset = _create(version, fs, net, _scopes(version))
     try:
-        for rights, paths in ((READ, read), (WRITE, write), (READ_FILE | WRITE_FILE, devices)):
+        device = READ_FILE | WRITE_FILE
+        for rights, paths in ((READ, read), (WRITE, write), (device, devices), (device | IOCTL_DEV, terminals or [])):
             for path in paths:
                 _allow(ruleset, path, rights & fs)
         libc.syscall(_RESTRICT_SELF, ruleset, 0)

@@ -31,6 +31,7 @@ class Paths(msgspec.Struct, frozen=True):
     read: list[str]
     write: list[str]
     devices: list[str]
+    terminals: list[str]
     tcp: bool
 
 
@@ -60,13 +61,16 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
             raise WallError(f"{name} cannot be part of a wall: it is not UTF-8.", code="walls-boundary") from error
 
 
-def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path) -> Policy:
-    """Orders for `command` in `tier`; scratch is removed by the helper only if it is not the caller's."""
+def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path, program: list[str] | None = None) -> Policy:
+    """Orders for `command` in `tier`; scratch is removed by the helper only if it is not the caller's.
+
+    `program`: run this on a terminal in place of the command's text.
+    """
     walled = tier.name != "none"
     inside = tier.name == "bubblewrap"
     filtered = walled and seccomp.supported(tier.machine)
     visible = (*boundary.writable, *boundary.readable) if walled else None
-    argv = [system.shell(), "-c", "--", command.text]
+    argv = program or [system.shell(), "-c", "--", command.text]
     if inside:
         argv = bubblewrap.argv(
             tier,
@@ -76,6 +80,7 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path) -> Po
             network=command.network,
             filtered=filtered,
             tmp_bytes=command.limits.tmp_bytes,
+            program=program,
         )
     return Policy(
         argv=argv,
@@ -87,7 +92,7 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path) -> Po
         threads=command.limits.threads,
         bubblewrap=inside,
         landlock_abi=tier.landlock_abi,
-        landlock=_paths(boundary, scratch, command.network) if tier.name == "landlock" else None,
+        landlock=_paths(boundary, scratch, command.network, program) if tier.name == "landlock" else None,
         seccomp=_sockets(tier, command.network) if filtered else None,
         remove="" if command.scratch else str(scratch),
     )
@@ -101,11 +106,12 @@ def _sockets(tier: Tier, network: bool) -> Sockets:
     return Sockets(unix=False, inet=network, system_v=False)
 
 
-def _paths(boundary: Boundary, scratch: Path, network: bool) -> Paths:
+def _paths(boundary: Boundary, scratch: Path, network: bool, program: list[str] | None) -> Paths:
     machine = [*system.DIRECTORIES, *system.PROC, *(real for real, _ in system.etc(network))]
     return Paths(
         read=machine + [str(path) for path in boundary.readable],
         write=[str(path) for path in (scratch, *boundary.writable)],
         devices=list(system.DEVICES),
+        terminals=list(system.OWN_TERMINAL if program else ()),
         tcp=network,
     )

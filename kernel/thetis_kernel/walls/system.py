@@ -65,6 +65,8 @@ PROC = (
     "/sys/devices/system/cpu",
 )
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
+#: Opening it gives a process its own controlling terminal, never another; only commands on a terminal have one.
+OWN_TERMINAL = ("/dev/tty",)
 
 #: Where programs are looked for when the user's PATH adds nothing.
 PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

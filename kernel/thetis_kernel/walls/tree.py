@@ -90,6 +90,94 @@ def end(group: int, within_s: float) -> tuple[list[tuple[int, int]], int]:
         time.sleep(_PAUSE_S)
 
 
+class Family:
+    """Who in the tree below this process came with one command, told from those who were there before it.
+
+    A terminal's shell lives on between commands, and so does what they left in the background on purpose. `spine` is
+    who was there before the first command: bubblewrap and the shell. Processes are known by pid and start time.
+    """
+
+    def __init__(self) -> None:
+        self._spine = self._here()
+        self._before = dict(self._spine)
+
+    def mark(self) -> None:
+        """A command is about to start: everybody here now is not part of it."""
+        self._before = self._here()
+
+    def newer(self) -> list[int]:
+        """Living processes of the command: all that came since the mark, but for children of older background ones."""
+        now = self._here()
+        spared = {pid for pid, me in self._before.items() if now.get(pid, me).started == me.started}
+        older = spared - self._spine.keys()
+        groups = {self._before[pid].group for pid in older}
+        groups |= {self._before[pid].session for pid in older} - {self._session()}
+        return [
+            pid
+            for pid, me in now.items()
+            if pid not in spared
+            and me.group not in groups
+            and me.session not in groups
+            and not self._descends(pid, now, older)
+        ]
+
+    def signal(self, number: int) -> int:
+        """Send `number` to the command's processes; how many there were."""
+        known = parents()
+        victims = self.newer()
+        for pid in victims:
+            if pid in known:
+                _signal(pid, known[pid], number)
+        return len(victims)
+
+    def end(self, within_s: float) -> int:
+        """Kill the command's processes, stopped first so that none forks on; how many would not die in `within_s`."""
+        deadline = time.monotonic() + within_s
+        while victims := self.newer():
+            if time.monotonic() > deadline:
+                return len(victims)
+            known = parents()
+            for wanted in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in victims:
+                    if pid in known:
+                        _signal(pid, known[pid], wanted)
+            time.sleep(_PAUSE_S)
+        return 0
+
+    def _session(self) -> int:
+        """The terminal's own session, which every command shares: belonging to it says nothing."""
+        return next((me.session for me in self._spine.values()), 0)
+
+    @staticmethod
+    def _here() -> dict[int, _Process]:
+        return {pid: me for pid in descendants(os.getpid()) if (me := _process(pid)) is not None}
+
+    @staticmethod
+    def _descends(pid: int, now: dict[int, _Process], of: set[int]) -> bool:
+        while pid in now:
+            pid = now[pid].parent
+            if pid in of:
+                return True
+        return False
+
+
+class _Process:
+    """One process as /proc tells it."""
+
+    __slots__ = ("group", "parent", "session", "started")
+
+    def __init__(self, parent: int, group: int, session: int, started: int) -> None:
+        self.parent = parent
+        self.group = group
+        self.session = session
+        self.started = started
+
+
+def _process(pid: int) -> _Process | None:
+    fields = _fields(pid)
+    return None if fields is None else _Process(int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+
+
 def _below(of: int, known: dict[int, int]) -> list[int]:
     found: list[int] = []
     frontier = {of}
@@ -105,15 +193,19 @@ def _parent(pid: int) -> int | None:
 
 def _stat(pid: int) -> tuple[int | None, int]:
     """(parent, number of threads) of a living process; (None, 0) for one that is gone or a zombie."""
+    fields = _fields(pid)
+    return (None, 0) if fields is None else (int(fields[1]), int(fields[17]))
+
+
+def _fields(pid: int) -> list[bytes] | None:
+    """What follows the name in a living process's stat line (proc_pid_stat(5): state, ppid, pgrp, session, ...)."""
     try:
         with open(f"{PROC}/{pid}/stat", "rb") as file:
             text = file.read(1024)
     except OSError:
-        return None, 0  # gone since the listing
+        return None  # gone since the listing
     fields = text[text.rindex(b")") + 2 :].split()  # the name before it may hold anything
-    if fields[0] in (b"Z", b"X"):
-        return None, 0
-    return int(fields[1]), int(fields[17])
+    return None if fields[0] in (b"Z", b"X") else fields
 
 
 def _signal(pid: int, parent: int, number: int) -> None:
