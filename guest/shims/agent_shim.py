@@ -7,10 +7,12 @@ import json
 import loader
 import thetis_guest
 import wit_world
-from wit_world.imports import files, llm, notes, session, terminal, tooling
+from wit_world.imports import devkit, files, llm, notes, session, terminal, tooling
 from wit_world.imports import sys as host
 
-loader.boot(sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes)
+loader.boot(
+    sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes, devkit=devkit
+)
 
 
 def _describe() -> str:

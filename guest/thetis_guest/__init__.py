@@ -11,7 +11,7 @@ from thetis_guest import lenient
 from thetis_guest._errors import HostError
 from thetis_guest._record import Record
 
-INTERFACES = ("files", "llm", "notes", "sandbox", "session", "sys", "terminal", "tooling", "view")
+INTERFACES = ("devkit", "files", "llm", "notes", "sandbox", "session", "sys", "terminal", "tooling", "view")
 
 
 class ToolManifest(Record):

@@ -57,6 +57,8 @@ class TurnContext:
     """Tool guests by name."""
     call_guest: Callable[[str, str, dict[str, Any]], str] | None = None
     """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
+    devkit: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
+    """(operation, arguments) -> answer, from the gateway; it also puts a changed tool in the place of the former one."""
     cancelled: threading.Event = field(default_factory=threading.Event)
     harmless: set[str] = field(default_factory=set)
     """Calls of tool guests that declare to change nothing: no effect is permitted for them."""

@@ -149,6 +149,7 @@ def _effect(context: TurnContext, call: Call, mutating: bool) -> tuple[Outcome, 
     if mutating:
         crash.point("tool.effect-done")
     failed = bool(data.get("timed_out")) or data.get("exit") not in (None, 0) or bool(data.get("signal"))
+    failed = failed or data.get("ok") is False  # the gate's verdict over a change
     outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
     facts = {key: data[key] for key in ("exit", "signal", "timed_out", "spill", "path") if data.get(key) not in (None, "")}
     return outcome, msgspec.json.encode(data).decode(), facts

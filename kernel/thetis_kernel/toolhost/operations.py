@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.toolhost import authority, commands, edits, files, notes, search
+from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, search
 from thetis_kernel.toolhost.context import TurnContext
 
 Arguments = dict[str, Any]
@@ -34,6 +34,10 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 REQUIRED = object()
+
+
+def _devkit(name: str, /, **parameters: tuple[type, Any]) -> Operation:
+    return Operation(f"devkit.{name}", name in devkit.CHANGING, parameters, lambda c, _, a: devkit.ask(c, name, a))
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -89,6 +93,14 @@ OPERATIONS: dict[str, Operation] = {
             lambda c, _, a: notes.remember(c.journal, a["key"], a["content"]),
         ),
         Operation("notes.recall", False, {"key": (str, "")}, lambda c, _, a: notes.recall(c.journal, a["key"])),
+        _devkit("list-code", directory=(str, "")),
+        _devkit("read-code", path=(str, REQUIRED), offset=(int, 1), limit=(int, 0)),
+        _devkit("write-code", path=(str, REQUIRED), contents=(str, REQUIRED)),
+        _devkit("patch-code", path=(str, REQUIRED), old_text=(str, REQUIRED), new_text=(str, REQUIRED)),
+        _devkit("remove-code", path=(str, REQUIRED)),
+        _devkit("new-tool", name=(str, REQUIRED), description=(str, REQUIRED)),
+        _devkit("history", aspect=(str, REQUIRED)),
+        _devkit("roll-back", aspect=(str, REQUIRED), revision=(str, "")),
     )
 }
 

@@ -14,6 +14,7 @@ import msgspec
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.forge.fakes.checkout import Checkout
+from thetis_kernel.forge.fakes.devkit import DevKit
 from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, loads_object
 from thetis_kernel.forge.fakes.log import conversation
 from thetis_kernel.forge.fakes.messages import request_problem
@@ -61,6 +62,7 @@ class AgentHost(FakeHost):
         self.complaints: list[str] = []
         self.completions = 0
         self._checkout = Checkout()
+        self._devkit = DevKit()
         self._notes: dict[str, str] = {"style": "Tests first."}
         self._started = time.monotonic()
         self.imports.update(
@@ -82,6 +84,14 @@ class AgentHost(FakeHost):
                 ),
                 "notes.remember": self._remember,
                 "notes.recall": self._recall,
+                "devkit.list-code": self._op("devkit.list-code", "directory"),
+                "devkit.read-code": self._op("devkit.read-code", "path", "offset", "limit"),
+                "devkit.write-code": self._op("devkit.write-code", "path", "contents"),
+                "devkit.patch-code": self._op("devkit.patch-code", "path", "old_text", "new_text"),
+                "devkit.remove-code": self._op("devkit.remove-code", "path"),
+                "devkit.new-tool": self._op("devkit.new-tool", "name", "description"),
+                "devkit.history": self._op("devkit.history", "aspect"),
+                "devkit.roll-back": self._op("devkit.roll-back", "aspect", "revision"),
             }
         )
 
@@ -186,6 +196,9 @@ class AgentHost(FakeHost):
             return self._recall(str(arguments.get("key", "")))
         if op == "notes.remember":
             return self._remember(str(arguments.get("key", "")), str(arguments.get("content", "")))
+        interface, _, name = op.partition(".")
+        if interface == "devkit":
+            return dumps(self._devkit.perform(name, arguments))
         return dumps(self._checkout.perform(op, arguments))
 
     def _remember(self, key: str, content: str) -> str:

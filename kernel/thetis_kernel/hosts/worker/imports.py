@@ -16,7 +16,7 @@ import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.hosts.worker.journal import GatewayJournal
-from thetis_kernel.protocol.events import GUEST_MAY_APPEND, StateChanged, decode_body
+from thetis_kernel.protocol.events import GUEST_MAY_APPEND, Assistant, StateChanged, Usage, decode_body
 from thetis_kernel.protocol.worker import GuestBundle
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.dispatch import direct, invoke_many
@@ -99,6 +99,8 @@ def agent_imports(context: TurnContext, journal: GatewayJournal, inbox: Inbox,
             body = decode_body(kind, msgspec.json.encode({**table, "kind": kind}))
         except msgspec.ValidationError as error:
             raise ThetisError(f"The {kind} event does not fit: {error}.", code="bad-arguments") from error
+        if isinstance(body, Assistant):  # words of the agent's own: no provider counted them, and they settle no bill
+            body = msgspec.structs.replace(body, usage=Usage(), cost=None)
         if isinstance(body, StateChanged) and body.scope not in GUEST_STATE_SCOPES:
             raise Refused(f"The scope {body.scope[:40]!r} is not the agent's to write.", capability="state",
                           hint="Notes go through notes.remember, keys through sys.kv-put.")
@@ -148,6 +150,14 @@ def agent_imports(context: TurnContext, journal: GatewayJournal, inbox: Inbox,
         "terminal.run": run,
         "notes.remember": op("notes.remember", "key", "content"),
         "notes.recall": op("notes.recall", "key"),
+        "devkit.list-code": op("devkit.list-code", "directory"),
+        "devkit.read-code": op("devkit.read-code", "path", "offset", "limit"),
+        "devkit.write-code": op("devkit.write-code", "path", "contents"),
+        "devkit.patch-code": op("devkit.patch-code", "path", "old_text", "new_text"),
+        "devkit.remove-code": op("devkit.remove-code", "path"),
+        "devkit.new-tool": op("devkit.new-tool", "name", "description"),
+        "devkit.history": op("devkit.history", "aspect"),
+        "devkit.roll-back": op("devkit.roll-back", "aspect", "revision"),
     }
 
 

@@ -57,6 +57,14 @@ IMPORTS: dict[str, Capability] = {
     "terminal.run": "exec",
     "notes.remember": "state",
     "notes.recall": "state",
+    "devkit.list-code": "read",
+    "devkit.read-code": "read",
+    "devkit.write-code": "devkit",
+    "devkit.patch-code": "devkit",
+    "devkit.remove-code": "devkit",
+    "devkit.new-tool": "devkit",
+    "devkit.history": "read",
+    "devkit.roll-back": "devkit",
 }
 """Every import of every world; a test walks the contract and fails on one that is missing here.
 
