@@ -102,6 +102,10 @@ class GatewayClient:
     async def delete(self, session: str) -> None:
         await self._peer.call(c.DeleteConversation(session=session))
 
+    async def examine(self, session: str) -> c.Examination:
+        """Check a conversation's log and the request its agent would make next."""
+        return await self._peer.call(c.Examine(session=session), timeout=None)
+
     async def subscribe(self, session: str = "") -> None:
         await self._peer.call(c.Subscribe(session=session))
 

@@ -1,4 +1,7 @@
-"""`thetis doctor`: what this machine, this root and its log look like, each with the way out when something is wrong."""
+"""`thetis doctor`: what this machine, this root and its log look like, each with the way out when something is wrong.
+
+With `--conversation` one conversation instead: whether its log verifies, and whether a model would take its history.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from thetis_kernel.cli.printing import plain
 from thetis_kernel.cli.reach import locate, reached
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.paths import runtimes_dir
-from thetis_kernel.protocol.client import Status
+from thetis_kernel.protocol.client import Examination, Status
+from thetis_kernel.protocol.ids import short
 
 LOW_DISK = 1 << 30
 """Free bytes below which doctor says so."""
@@ -34,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print the findings; 0 when none is an error."""
-    findings = [*_machine(), *_root(arguments)]
+    findings = _conversation(arguments) if arguments.conversation else [*_machine(), *_root(arguments)]
     if arguments.json:
         print(msgspec.json.encode({"version": __version__, "findings": findings}).decode())
     else:
@@ -84,6 +88,35 @@ def _root(arguments: argparse.Namespace) -> list[Finding]:
         Finding("state", "ok", str(paths.base)),
         *(Finding("notice", "warn", notice) for notice in status.notices),
     ]
+
+
+def _conversation(arguments: argparse.Namespace) -> list[Finding]:
+    """Raises UsageError for an id nobody knows, and what keeps the root from being opened."""
+    paths, loaded = locate(arguments)
+
+    async def ask() -> Examination:
+        async with reached(paths, loaded, warm=False) as client:
+            return await client.examine((await client.conversation(arguments.conversation)).id)
+
+    seen = asyncio.run(ask())
+    line = seen.conversation
+    name = short(line.id)
+    found = [Finding("found", "ok", f"{name}, {line.state}: {line.title or line.preview or '(nothing was said yet)'}")]
+    if line.state == "interrupted":
+        found.append(Finding("turn", "warn", "Its last turn was cut.", f"Go on: thetis run --conversation {name} \"go on\""))
+    if not seen.chain:
+        found.append(Finding("log", "ok", f"Each of its {line.last_seq} events verifies."))
+    cut = f"`thetis log {name}` prints what is good. Other conversations are not affected; begin a new one."
+    found += [Finding("log", "error", words, cut) for words in seen.chain]
+    refused = "A model may refuse the next turn. Begin a new conversation, and report this."
+    found += [Finding("history", "error", words, refused) for words in seen.history]
+    if seen.chain:
+        found.append(Finding("history", "warn", "It was not looked at: no turn runs on a damaged log."))
+    elif not seen.history:
+        said = f"all {seen.said} messages of a person are" if seen.said != 1 else "the one message of a person is"
+        sizes = f"{seen.messages} messages, {seen.size / 1024:.1f} KiB"
+        found.append(Finding("history", "ok", f"The next request is one a model takes ({sizes}); {said} in it word for word."))
+    return found
 
 
 def _existing(path: os.PathLike[str]) -> str:

@@ -49,7 +49,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     setup.add_argument("--force", action="store_true", help="build them again")
     _json(setup, "print progress as JSON lines")
 
-    doctor = commands.add_parser("doctor", help="check this machine, this root and its log")
+    doctor = commands.add_parser("doctor", help="check this machine, this root and its log, or one conversation",
+                                 description="Exit 1 when something is wrong.")
+    doctor.add_argument("--conversation", metavar="ID", default="",
+                        help="check this conversation: its log, and whether a model would take its history (none is asked)")
     _common(doctor)
     _json(doctor, "print a JSON object")
     return parser.parse_args(arguments)

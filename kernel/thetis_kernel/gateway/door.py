@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from thetis_kernel.gateway.broadcast import Hearer
+from thetis_kernel.gateway.examining import examine
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol.blocks import RenderedEvent
 
@@ -80,6 +81,9 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         await gateway.conversations.delete(session)
         await gateway.workers.discard(session)
 
+    async def examination(ask: c.Examine) -> c.Examination:
+        return await examine(gateway, await gateway.conversations.find(ask.session))
+
     async def subscribe(ask: c.Subscribe) -> None:
         session = await gateway.conversations.find(ask.session) if ask.session else ""
         gateway.broadcast.subscribe(hearer(), session)
@@ -109,6 +113,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.GetDiff: diff,
         c.ChangeSetting: change,
         c.DeleteConversation: delete,
+        c.Examine: examination,
         c.Subscribe: subscribe,
         c.Consent: consent,
         c.AcceptOffer: accept_offer,

@@ -233,6 +233,11 @@ class Turns:
             stopped.cancel()
             working.cancel()
 
+    async def unstarted(self, session: str) -> tuple[str, bytes]:
+        """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
+        turn = Turn(session, new_turn_id(), 0)
+        return turn.id, await self._turn_json(turn)
+
     async def _turn_json(self, turn: Turn) -> bytes:
         state = await self._log.state(turn.session)
         mode = mode_of(state.mode)

@@ -270,7 +270,8 @@ class Store:
         with self._reader.snapshot("find a conversation") as db:
             found = heads.rows(db, "id >= ? AND id < ?", (prefix, prefix + "g"))
         if not found:
-            raise UsageError(f"there is no conversation {prefix}", code="no-session")
+            hint = "`thetis ls` lists those of this root."
+            raise UsageError(f"there is no conversation {prefix}", hint=hint, code="no-session")
         if len(found) > 1:
             listed = ", ".join(f"{row.short_id} ({row.title})" for row in found[:8])
             raise UsageError(f"{prefix} may be any of {listed}", hint="Give more of the id.", code="ambiguous")

@@ -9,8 +9,9 @@ import msgspec
 
 from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.hosts.worker.checking import check_history
 from thetis_kernel.hosts.worker.turn import Turn
-from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import CancelTurn, CheckHistory, Deliver, HistoryChecked, RunTurn, TurnOutcome
 from thetis_kernel.wasm.call import stores_opened, stuck_calls
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class WorkerService:
             with self._lock:
                 self._turn = None
 
+    def check_history(self, ask: CheckHistory, serving: Serving) -> HistoryChecked:
+        """Judge the agent's next request; beside a running turn, which does not notice."""
+        return check_history(ask, self.peer, self._fds)
+
     def cancel(self, tell: CancelTurn) -> None:
         """Stop the turn it names; a stop for an older turn does nothing."""
         turn = self._turn
@@ -69,7 +74,7 @@ def serve(context: ChildContext) -> None:
     """Role module entry: answer the gateway until it goes away."""
     service = WorkerService(context.fds)
     service.peer = context.connect(
-        asks={RunTurn: service.run_turn},
+        asks={RunTurn: service.run_turn, CheckHistory: service.check_history},
         tells={CancelTurn: service.cancel, Deliver: service.deliver},
         is_idle=service.is_idle,
     )

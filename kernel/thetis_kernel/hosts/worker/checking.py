@@ -1,0 +1,128 @@
+"""What the agent would ask the model next, judged without asking: the real guest over the real log.
+
+Owns the imports of a turn that leaves no trace: the log is read as always, a turn that is not in it is put at its end, and
+what the agent writes or runs stays here. The first question to the model is kept, and the answer is that the turn is
+stopped. Must not append, run or send anything.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from thetis_kernel.errors import GuestError, Refused, ThetisError
+from thetis_kernel.hosts.worker.imports import MAX_PAGE, Import
+from thetis_kernel.hosts.worker.journal import GatewayJournal
+from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.history import missing, violations
+from thetis_kernel.protocol.worker import CheckHistory, HistoryChecked
+from thetis_kernel.wasm.call import GuestCall
+from thetis_kernel.wasm.limits import AGENT_LIMITS
+from thetis_kernel.wasm.runtimes import open_runtime
+
+if TYPE_CHECKING:
+    from thetis_kernel.ipc.threads import ThreadPeer
+
+_SHOWN = 60
+"""Characters of a person's words in a finding."""
+
+
+def check_history(ask: CheckHistory, peer: ThreadPeer, fds: dict[str, int]) -> HistoryChecked:
+    """Have the agent make its next request twice and judge it. A failing guest is a finding, not an error."""
+    asked: list[_Unasked] = []
+    for _ in range(2):
+        turn = _Unasked(GatewayJournal(peer), ask.turn)
+        runtime = open_runtime("agent", fds["runtime-agent"])
+        call = GuestCall(runtime, ask.agent.bundle, turn.imports(), AGENT_LIMITS)
+        try:
+            answer = call.run("handle-turn", ask.turn_json.decode())
+        except GuestError as error:
+            return HistoryChecked(findings=[f"The agent fails on this conversation: {error.message}"])
+        if not turn.request:
+            return HistoryChecked(findings=[f"The agent ends the turn without asking the model: {answer[:400]}"])
+        asked.append(turn)
+    first, second = asked
+    try:
+        messages = json.loads(first.request).get("messages")
+    except (ValueError, RecursionError, AttributeError):
+        return HistoryChecked(findings=["The agent's request is not a JSON object."], size=len(first.request))
+    findings = violations(messages)
+    lost = missing(first.said.values(), messages)
+    findings += [f"The request does not hold, word for word and in order: {_shown(words)}" for words in lost]
+    if first.request != second.request:
+        findings.append("Made twice from the same log, the request is not the same.")
+    count = len(messages) if isinstance(messages, list) else 0
+    return HistoryChecked(findings=findings, messages=count, size=len(first.request), said=len(first.said))
+
+
+class _Unasked:
+    """One turn up to its first question. `request`: that question's JSON; `said`: a person's words by number."""
+
+    def __init__(self, journal: GatewayJournal, turn: str) -> None:
+        self.request = ""
+        self.said: dict[int, str] = {}
+        self._journal = journal
+        self._turn = turn
+        self._own: list[dict[str, Any]] = []
+
+    def imports(self) -> dict[str, Import]:
+        """The agent's imports; those not here answer that they are not available."""
+        inbox = {"cancelled": False, "nudges": [], "elapsed-ms": 0, "tokens": 0}
+        return {
+            "sys.kv-get": lambda key: "null",
+            "sys.kv-put": lambda key, value: "null",
+            "session.read": self._read,
+            "session.append": self._append,
+            "session.poll-inbox": lambda: json.dumps(inbox),
+            "llm.complete": self._complete,
+            "tooling.registry": lambda: "[]",
+            "tooling.invoke-many": self._refuse,
+        }
+
+    def _read(self, after: int, max_bytes: int) -> str:
+        page = self._journal.read(after, min(max(max_bytes, 1), MAX_PAGE))
+        for event in page.events:
+            self._note(event)
+        events: list[Any] = [
+            {"seq": e.seq, "kind": e.kind, "ts_ms": e.ts_ms, "body": msgspec.Raw(e.raw)} for e in page.events
+        ]
+        last = page.events[-1].seq if page.events else after
+        if page.end:
+            if not self._own:
+                self._put(last + 1, "turn-started", {"turn": self._turn})
+            events += [event for event in self._own if event["seq"] > after]
+            last = events[-1]["seq"] if events else after
+        return msgspec.json.encode({"events": events, "next": last, "end": page.end}).decode()
+
+    def _append(self, kind: str, body_json: str) -> str:
+        seq = self._own[-1]["seq"] + 1 if self._own else 1 << 32
+        self._put(seq, kind, json.loads(body_json))
+        return json.dumps({"seq": seq})
+
+    def _put(self, seq: int, kind: str, body: Any) -> None:
+        self._own.append({"seq": seq, "kind": kind, "ts_ms": 0, "body": body})
+
+    def _complete(self, request_json: str) -> str:
+        self.request = self.request or request_json
+        return json.dumps({"seq": 0, "end": "cancelled", "blocks": [], "usage": {}, "detail": "Only looked at."})
+
+    def _refuse(self, calls_json: str) -> str:
+        raise Refused("Nothing is run while a history is looked at.", capability="exec")
+
+    def _note(self, event: Event) -> None:
+        """Remember what a person said: it has to be in the request."""
+        if event.kind not in ("user", "nudge"):
+            return
+        try:
+            body = msgspec.json.decode(event.raw)
+        except msgspec.MsgspecError as error:
+            raise ThetisError(f"Event {event.seq} is not JSON.", code="body-invalid") from error
+        words = body.get("text") if isinstance(body, dict) and body.get("source") != "system" else None
+        if isinstance(words, str) and words.strip():
+            self.said[event.seq] = words
+
+
+def _shown(words: str) -> str:
+    return repr(words if len(words) <= _SHOWN else words[:_SHOWN] + "...")
