@@ -81,11 +81,11 @@ def limit_reached(limits: dict[str, Any], progress: Progress, inbox: dict[str, A
     tokens = number(limits, "tokens", DEFAULT_LIMITS["tokens"])
     wall = number(limits, "wall_ms", DEFAULT_LIMITS["wall_ms"])
     if progress.iterations >= iterations:
-        return f"The turn reached its limit of {iterations} model calls. Say go on to continue."
+        return f"The turn reached its limit of {iterations} model calls (agent.max_iterations). Say go on to continue."
     if number(inbox, "tokens") >= tokens:
-        return f"The turn reached its limit of {tokens:,} tokens. Say go on to continue."
+        return f"The turn reached its limit of {tokens:,} tokens (agent.max_tokens). Say go on to continue."
     if number(inbox, "elapsed-ms") >= wall:
-        return f"The turn reached its limit of {_duration(wall)}. Say go on to continue."
+        return f"The turn reached its limit of {_duration(wall)} (agent.max_minutes). Say go on to continue."
     if progress.cut_replies >= CUT_REPLIES:
         return f"The model's reply was cut at its output limit {CUT_REPLIES} times in a row."
     return ""

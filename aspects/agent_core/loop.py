@@ -52,8 +52,8 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
 
         reply = llm.complete({**request, "messages": history.messages(), "record": True, "seen": history.seen})
         end, detail = text(reply, "end"), text(reply, "detail")
-        if end == "cancelled":
-            return _ended("cancelled", detail, history)
+        if end in ("cancelled", "limit"):
+            return _ended(end, detail, history)
         if end in FAILURES:
             return _ended("model-error", detail or FAILURES[end], history)
 

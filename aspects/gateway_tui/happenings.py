@@ -61,9 +61,37 @@ def turn_finished(body: dict[str, Any]) -> list[Block]:
     if read or written:
         about = "~" if flag(usage, "estimated") else ""
         fields.append(("", f"{about}{_tokens(read)} tokens in, {_tokens(written)} out"))
+    if price := _price(mapping(body, "spent")):
+        fields.append(("", price))
     if took:
         fields.append(("time", duration(took)))
     return [{"kind": "turn", "title": words, "body": text(body, "detail"), "tone": tone, "fields": fields}]
+
+
+def _price(spent: dict[str, Any]) -> str:
+    """What the turn cost; "" when the log does not say or nothing was used. Decimal text in, no arithmetic on it here."""
+    used = sum(number(spent, part) for part in ("input", "output", "cache_read", "cache_write"))
+    unpriced, cost = number(spent, "unpriced"), text(spent, "cost", "0")
+    if not used:
+        return ""
+    if unpriced >= used:
+        return "price unknown"
+    about = "~" if flag(spent, "estimated") else ""
+    more = f" + {_tokens(unpriced)} tokens of unknown price" if unpriced else ""
+    return f"{about}{_dollars(cost)}{more}"
+
+
+def _dollars(cost: str) -> str:
+    """Decimal text as an amount for people, rounded as the kernel rounds it: $1.20, $0.042, $0.0007."""
+    whole, _, part = cost.partition(".")
+    if not (whole.isdigit() and (not part or part.isdigit())):
+        return "<$0.0001"  # an exponent: too small for anything else
+    places = 2 if int(whole) else 3 if part[:2] > "00" else 4
+    units = (int(whole + part.ljust(places + 1, "0")[: places + 1]) + 5) // 10
+    if not units:
+        return "<$0.0001" if part.strip("0") else "$0"
+    digits = str(units).rjust(places + 1, "0")
+    return f"${digits[:-places]}.{digits[-places:]}"
 
 
 def _tokens(count: int) -> str:
@@ -158,6 +186,11 @@ def rewind(body: dict[str, Any]) -> list[Block]:
     """The conversation went back."""
     files = ", the files too" if text(body, "tree") else ""
     return [{"kind": "turn", "title": f"Went back to event {number(body, 'to_seq')}{files}", "tone": "warn"}]
+
+
+def spending(body: dict[str, Any]) -> list[Block]:
+    """Tokens of an abandoned try: the end of the turn counts them."""
+    return []
 
 
 def _state(title: str, fields: list[tuple[str, str]] | None = None) -> Block:

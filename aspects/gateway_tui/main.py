@@ -45,6 +45,7 @@ KINDS: dict[str, Draw] = {
     "child-started": happenings.child_started,
     "child-settled": happenings.child_settled,
     "rewind": happenings.rewind,
+    "spending": happenings.spending,
 }
 
 

@@ -17,6 +17,7 @@ from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval
 from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ class GatewayClient:
     async def delete(self, session: str) -> None:
         await self._peer.call(c.DeleteConversation(session=session))
 
+    async def spending(self, session: str) -> dict[str, Spent]:
+        """What a conversation used and cost, by model."""
+        return await self._peer.call(c.GetSpending(session=session))
+
     async def examine(self, session: str) -> c.Examination:
         """Check a conversation's log and the request its agent would make next."""
         return await self._peer.call(c.Examine(session=session), timeout=None)
@@ -142,10 +147,13 @@ class GatewayClient:
     async def shutdown(self) -> None:
         await self._peer.call(c.Shutdown(), timeout=10.0)
 
-    async def events(self, session: str, after: int = 0) -> AsyncGenerator[c.EventStored, None]:
-        """Every event of `session` after `after`, in order, without gaps, for ever: the log first, then live.
+    async def events(
+        self, session: str, after: int = 0, *, until: asyncio.Future[None] | None = None
+    ) -> AsyncGenerator[c.EventStored, None]:
+        """Every event of `session` after `after`, in order, without gaps: the log first, then live.
 
-        Gaps in what the gateway tells are filled from the log, so a slow reader loses nothing.
+        Gaps in what the gateway tells are filled from the log, so a slow reader loses nothing. It goes on for ever, or to
+        the end the log has once `until` is done.
         """
         ring = asyncio.Event()
 
@@ -154,15 +162,20 @@ class GatewayClient:
                 ring.set()
 
         unlisten = self.listen(note)
+        if until is not None:
+            until.add_done_callback(lambda _: ring.set())
         try:
             await self.subscribe(session)
             while True:
                 ring.clear()
+                last = until is not None and until.done()
                 page = await self.read(session, after)
                 for event in page.events:
                     after = event.seq
                     yield c.EventStored(event=event)
                 if not page.events:
+                    if last:
+                        return
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(BACKSTOP_S):
                             await ring.wait()

@@ -190,7 +190,7 @@ def test_a_fallback_model_is_asked_once_and_told_of(world: World, server: Messag
                reply(text("From sonnet.")))
     done = world.run("run", "go")
     assert "Asking claude-haiku-4-5 instead" in done.stderr and "From sonnet." in done.stdout
-    sonnet, haiku = "claude-sonnet-4-6", "claude-haiku-4-5"
+    sonnet, haiku = "claude-sonnet-5-5", "claude-haiku-4-5"
     assert [request.told["model"] for request in server.requests] == [sonnet, haiku, sonnet]
     assert "thinking" not in str(server.requests[2].messages), "one model's thinking is not sent to another"
     check(server.requests[2].messages)

@@ -6,11 +6,13 @@ money, sends data elsewhere or runs something.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from thetis_kernel.config.modes import Effect, ModeTable
 from thetis_kernel.protocol.models import ModelEntry, Provider
 
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -18,12 +20,21 @@ Minutes = Annotated[float, Meta(gt=0, le=1440)]
 
 
 class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[agent]: how a turn is started and when it ends by itself."""
+    """[agent]: how a turn is started and when it ends by itself. The limits of a conversation and those in dollars are off
+    (None) until a person sets them."""
 
     default_mode: str = "agent"
     max_iterations: Count = 60
     max_tokens: Count = 2_000_000
     max_minutes: Minutes = 60.0
+    max_dollars: Decimal | None = None
+    max_conversation_tokens: Count | None = None
+    max_conversation_dollars: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        for limit in (self.max_dollars, self.max_conversation_dollars):
+            if limit is not None and not (limit.is_finite() and limit > 0):
+                raise ValueError(f"A limit in dollars is more than 0, not {limit}")
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +59,14 @@ class Files(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     readable_secrets: list[str] = []
 
 
+class Approvals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[approvals]: `ask` are the effects a person is asked about in every mode. A call that got no answer for `wait_minutes` is
+    given back to the agent; the request stays open."""
+
+    ask: list[Effect] = []
+    wait_minutes: Minutes = 30.0
+
+
 class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[worker]: how long an idle conversation keeps its process."""
 
@@ -62,22 +81,29 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     walls: Walls = Walls()
     worker: Worker = Worker()
     files: Files = Files()
+    approvals: Approvals = Approvals()
+    modes: dict[str, ModeTable] = {}
     tools: dict[str, dict[str, Any]] = {}
     providers: list[Provider] = []
     models: list[ModelEntry] = []
 
 
 USER_ONLY = frozenset({
-    "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "walls.unwalled", "walls.network", "walls.readable",
+    "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "agent.max_dollars", "agent.max_conversation_tokens",
+    "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets",
-    "tools", "providers", "models", "model.fallback",
+    "approvals", "modes", "tools", "providers", "models", "model.fallback",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
+
+ROOT_VALUES: dict[str, frozenset[str]] = {"agent.default_mode": frozenset({"plan", "chat"})}
+"""Dotted keys of which a root's own files may set these values alone: those that take something away."""
 
 ENVIRONMENT = {
     "THETIS_MODE": "agent.default_mode",
     "THETIS_MODEL": "model.default",
     "THETIS_MAX_ITERATIONS": "agent.max_iterations",
+    "THETIS_MAX_DOLLARS": "agent.max_dollars",
     "THETIS_UNWALLED": "walls.unwalled",
     "THETIS_IDLE_MINUTES": "worker.idle_minutes",
 }

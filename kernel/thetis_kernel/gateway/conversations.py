@@ -6,28 +6,35 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from thetis_kernel.config.modes import MODES
-from thetis_kernel.errors import UsageError
+from thetis_kernel.config.modes import Modes
+from thetis_kernel.errors import Refused, UsageError
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.spending import Spending, total
 from thetis_kernel.protocol.client import Conversation, State
 from thetis_kernel.protocol.events import SessionStarted, SettingChanged
 from thetis_kernel.protocol.ids import branch_name, new_session_id, short
+from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store.rows import SessionRow
 
 MAX_TITLE = 120
 SETTINGS = ("mode", "model", "title", "archived")
+BRIDGES = frozenset({"discord"})
+"""Origins of conversations other people write into: their mode is what they were begun with, for ever."""
 
 
 class Conversations:
     """Reads and changes the list; `running` says whether a conversation has a running turn, `parked` whether its worker is."""
 
-    def __init__(self, log: Log, models: ModelRelay, root: Path, worktrees: Path, default_mode: str, default_model: str,
+    def __init__(self, log: Log, models: ModelRelay, spending: Spending, root: Path, worktrees: Path, modes: Modes,
+                 default_mode: str, default_model: str,
                  running: Callable[[str], bool], parked: Callable[[str], bool]) -> None:
         self._log = log
         self._models = models
+        self._spending = spending
         self._root = root
         self._worktrees = worktrees
+        self._modes = modes
         self._default_mode = default_mode
         self._default_model = default_model
         self._running = running
@@ -50,19 +57,21 @@ class Conversations:
 
     async def get(self, session: str) -> Conversation:
         """One line of the list."""
-        return self._line(await asyncio.to_thread(self._log.store.session, session))
+        row = await asyncio.to_thread(self._log.store.session, session)
+        return self._line(row, await self._cached([row]))
 
     async def all(self) -> list[Conversation]:
         """Every conversation, the one last written to first."""
         rows = await asyncio.to_thread(self._log.store.sessions)
-        return [self._line(row) for row in rows]
+        cached = await self._cached(rows)
+        return [self._line(row, cached) for row in rows]
 
     async def set(self, session: str, name: str, value: str) -> None:
         """Change a setting by an event. Raises UsageError for a name or value that does not fit."""
         if name not in SETTINGS:
             raise UsageError(f"There is no setting {name!r}.", hint="Settings: " + ", ".join(SETTINGS) + ".")
         if name == "mode":
-            self._check_mode(value)
+            await self.check_mode_change(session, value)
         elif name == "model":
             await self._check_model(value)
         elif name == "title":
@@ -78,13 +87,21 @@ class Conversations:
         await asyncio.to_thread(self._log.store.delete, session)
         self._log.forget(session)
 
-    def _line(self, row: SessionRow) -> Conversation:
+    async def _cached(self, rows: list[SessionRow]) -> dict[str, Spent]:
+        """What those conversations cost whose logs are not at hand."""
+        absent = [row.id for row in rows if self._log.known(row.id) is None]
+        return await asyncio.to_thread(lambda: {session: self._spending.remembered(session) for session in absent})
+
+    def _line(self, row: SessionRow, cached: dict[str, Spent]) -> Conversation:
+        state = self._log.known(row.id)
+        spent, turn_spent = (total(state), state.turn_spent) if state else (cached.get(row.id, Spent()), Spent())
         worktree = self._worktrees / f"conv-{row.short_id}"
         return Conversation(
             id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row),
             branch=branch_name(row.id) if row.preview else "",
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
-            last_seq=row.last_seq, preview=row.preview, archived=row.archived)
+            last_seq=row.last_seq, preview=row.preview, archived=row.archived,
+            spent=spent, turn_spent=turn_spent, asking=len(state.approvals) if state else 0)
 
     def _state(self, row: SessionRow) -> State:
         if row.damaged:
@@ -95,9 +112,17 @@ class Conversations:
             return "parked"
         return "interrupted" if row.state == "interrupted" else "idle"
 
+    async def check_mode_change(self, session: str, mode: str) -> None:
+        """Raise UsageError for a mode nobody knows, Refused for a conversation that came over a bridge."""
+        self._check_mode(mode)
+        started = (await self._log.state(session)).started
+        if started is None or started.origin in BRIDGES:
+            raise Refused("The mode of a conversation that came over a bridge cannot be changed.", capability="config",
+                          hint="Begin one of your own, or fork it.")
+
     def _check_mode(self, mode: str) -> None:
-        if mode not in MODES:
-            raise UsageError(f"There is no mode {mode[:40]!r}.", hint="Modes: " + ", ".join(MODES) + ".")
+        if mode not in self._modes.known:
+            raise UsageError(f"There is no mode {mode[:40]!r}.", hint="Modes: " + ", ".join(self._modes.known) + ".")
 
     async def _check_model(self, model: str) -> None:
         known = [info.id for info in await self._models.models()]

@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol.approvals import Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.events import Approval
+from thetis_kernel.protocol.spending import Spent
 
 if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway
@@ -21,6 +25,44 @@ MAX_RENDER = 500
 
 def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], Callable[[Any], Awaitable[Any]]]:
     """The handlers of one client's channel; `hearer()` is that channel."""
+
+    def attended() -> bool:
+        return gateway.broadcast.kind(hearer()) == "screen"
+
+    def only_a_person(what: str) -> None:
+        if gateway.broadcast.kind(hearer()) == "bridge":
+            raise Refused(f"{what} is not changed over a bridge.", capability="config", hint="Do it on a screen of this machine.")
+
+    async def attend(ask: c.Attend) -> None:
+        gateway.broadcast.attend(hearer(), ask.kind)
+
+    async def approvals(ask: c.ListApprovals) -> list[Approval]:
+        return await gateway.approvals.open(await gateway.conversations.find(ask.session))
+
+    async def answer(ask: c.AnswerApproval) -> None:
+        only_a_person("A request for consent")
+        session = await gateway.conversations.find(ask.session)
+        await asyncio.shield(gateway.approvals.answer(session, ask.id, ask.shown, ask.decision))
+        gateway.changed(session)
+
+    async def hand_over(ask: c.HandOver) -> c.Submitted:
+        only_a_person("A mode")
+        session = await gateway.conversations.find(ask.session)
+        await gateway.conversations.check_mode_change(session, ask.mode)
+        seq, turn = await asyncio.shield(gateway.turns.hand_over(session, ask.mode, ask.event_id, attended=attended()))
+        gateway.changed(session)
+        return c.Submitted(seq=seq, how="turn", turn=turn)
+
+    async def rules(_: c.ListRules) -> list[Rule]:
+        return await gateway.rules.all()
+
+    async def add_rule(ask: c.AddRule) -> Rule:
+        only_a_person("A rule")
+        return (await gateway.rules.add(ask.capability, [ask.pattern]))[0]
+
+    async def revoke_rule(ask: c.RevokeRule) -> Rule:
+        only_a_person("A rule")
+        return await gateway.rules.revoke(ask.id)
 
     async def status(ask: c.GetStatus) -> c.Status:
         return await gateway.status(walls=ask.walls)
@@ -40,14 +82,14 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def submit(ask: c.Submit) -> c.Submitted:
         session = await gateway.conversations.find(ask.session)
         seq, how, turn = await asyncio.shield(
-            gateway.turns.submit(session, ask.text, ask.event_id, ask.with_changes))
+            gateway.turns.submit(session, ask.text, ask.event_id, ask.with_changes, attended=attended()))
         return c.Submitted(seq=seq, how="nudge" if how == "nudge" else "turn", turn=turn)
 
     async def stop(ask: c.Stop) -> bool:
         return await gateway.turns.stop(await gateway.conversations.find(ask.session))
 
     async def resume(ask: c.Resume) -> bool:
-        return await gateway.turns.resume(await gateway.conversations.find(ask.session))
+        return await gateway.turns.resume(await gateway.conversations.find(ask.session), attended=attended())
 
     async def wait_idle(ask: c.WaitIdle) -> None:
         await gateway.turns.wait_idle(await gateway.conversations.find(ask.session))
@@ -73,7 +115,11 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
 
     async def change(ask: c.ChangeSetting) -> None:
         session = await gateway.conversations.find(ask.session)
+        if ask.name == "mode":
+            only_a_person("A mode")
         await gateway.conversations.set(session, ask.name, ask.value)
+        if ask.name == "mode":
+            await gateway.turns.mode_changed(session)
         gateway.changed(session)
 
     async def delete(ask: c.DeleteConversation) -> None:
@@ -87,6 +133,9 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def subscribe(ask: c.Subscribe) -> None:
         session = await gateway.conversations.find(ask.session) if ask.session else ""
         gateway.broadcast.subscribe(hearer(), session)
+
+    async def spending(ask: c.GetSpending) -> dict[str, Spent]:
+        return (await gateway.log.state(await gateway.conversations.find(ask.session))).spent
 
     async def consent(ask: c.Consent) -> None:
         await gateway.consent.answer(ask.allow)
@@ -115,7 +164,15 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.DeleteConversation: delete,
         c.Examine: examination,
         c.Subscribe: subscribe,
+        c.GetSpending: spending,
         c.Consent: consent,
         c.AcceptOffer: accept_offer,
+        c.Attend: attend,
+        c.ListApprovals: approvals,
+        c.AnswerApproval: answer,
+        c.HandOver: hand_over,
+        c.ListRules: rules,
+        c.AddRule: add_rule,
+        c.RevokeRule: revoke_rule,
         c.Shutdown: shutdown,
     }

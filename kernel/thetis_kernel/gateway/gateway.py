@@ -13,8 +13,9 @@ from typing import Any
 from thetis_kernel import __version__
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded
-from thetis_kernel.config.modes import MODES
+from thetis_kernel.config.modes import Modes
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.consent import Consent
 from thetis_kernel.gateway.control import open_control
@@ -24,11 +25,14 @@ from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.providers import Providers
 from thetis_kernel.gateway.recovery import recover
 from thetis_kernel.gateway.rendering import Renderer
 from thetis_kernel.gateway.repository import Repository
+from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
+from thetis_kernel.gateway.spending import Spending
 from thetis_kernel.gateway.turns import Turns
 from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.ipc.aio import AsyncPeer
@@ -56,16 +60,21 @@ class Gateway:
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
         providers = Providers(self.settings)
         self.notices += providers.problems
-        self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers)
+        self.spending = Spending(self.settings, store)
+        self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools)
         self.renderer = Renderer(self.fleet, self.guests)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
-        self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.changed)
+        self.modes = Modes.of(self.settings)
+        self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.changed)
+        self.rules = Rules(paths.data)
+        self.approvals = Approvals(self.log, self.rules, self.settings.approvals.wait_minutes * 60, self.turns.go_on, self.changed)
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
-                               self.consent.allowed)
+                               self.consent.allowed, self.approvals, Net(self.fleet, self.log, self.settings.tools))
         self.turns.workers = self.workers
         self.conversations = Conversations(
-            self.log, self.models, paths.root, paths.worktrees, self.settings.agent.default_mode, self.settings.model.default,
+            self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
+            self.settings.model.default,
             lambda session: self.turns.running(session) is not None,
             self.fleet.parked)
         self._close_requested = asyncio.Event()
@@ -144,7 +153,8 @@ class Gateway:
             version=__version__, root=str(self.paths.root), root_kind=info.kind, trunk=info.trunk,
             walls=tier.name if tier else "unknown", walls_sentence=tier.sentence if tier else "",
             walls_hint=tier.hint if tier else "", consent=self.consent.answer_so_far, models=models,
-            modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description) for m in MODES.values()],
+            modes=[ModeInfo(id=m.id, label=m.label, read_only=m.read_only, description=m.description, asks=bool(m.ask))
+                   for m in self.modes.all()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
             notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
             root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer)

@@ -62,6 +62,10 @@ class Log:
             self._states.setdefault(session, loaded)
         return self._states[session]
 
+    def known(self, session: str) -> SessionState | None:
+        """The fold, if it is at hand; nothing is read."""
+        return self._states.get(session)
+
     def forget(self, session: str) -> None:
         """The session is gone, or its fold shall be read anew."""
         self._states.pop(session, None)

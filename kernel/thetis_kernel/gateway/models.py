@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,12 +17,14 @@ from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.providers import Providers
+from thetis_kernel.gateway.spending import Spending as Prices
 from thetis_kernel.protocol.client import Delta, Notice
-from thetis_kernel.protocol.events import Assistant
+from thetis_kernel.protocol.events import Assistant, Body, Spending, Usage
 from thetis_kernel.protocol.ids import new_call_id, new_event_id
 from thetis_kernel.protocol.model import Complete, Streamed
 from thetis_kernel.protocol.models import (
     GOOD_ENDS,
+    Counted,
     Finished,
     ModelInfo,
     ModelRequest,
@@ -33,6 +36,8 @@ from thetis_kernel.protocol.models import (
 from thetis_kernel.supervise.handle import Child
 
 STARTS_OVER = "\n\n[The reply broke off here and starts over.]\n\n"
+CHARACTERS_A_TOKEN = 4
+"""For the tokens of a reply that was stopped before its provider told them."""
 MAX_REQUEST = 7 * 1024 * 1024
 """Bytes of one request; a frame holds 8 MiB."""
 
@@ -45,8 +50,26 @@ class _Stream:
         self.name = name
         self.text: list[str] = []
         self.calls: dict[str, str] = {}
+        self.written = 0
+        self.counted = Counted(Usage())
+        self.abandoned: list[Counted] = []
         self.void = False
         """Whether the next thing that comes starts the reply over."""
+
+    def give_up(self) -> None:
+        """The try is over: what it used is spent, whatever comes of the next one."""
+        if self.counted.usage.total:
+            self.abandoned.append(self.counted)
+        self.counted = Counted(Usage())
+        self.written = 0
+
+    def usage(self, finished: Finished) -> Usage:
+        """Of the last try: what its end says, else what was counted while it ran, with what was seen of the reply."""
+        counted = self.counted.usage
+        if finished.usage.total or not counted.total:
+            return finished.usage
+        written = max(counted.output, self.written // CHARACTERS_A_TOKEN)
+        return msgspec.structs.replace(counted, output=written, estimated=True)
 
     def call_id(self, provider_id: str) -> str:
         """The host's own id for a call; providers reuse theirs."""
@@ -56,13 +79,16 @@ class _Stream:
 class ModelRelay:
     """The gateway's side of the model host."""
 
-    def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast, providers: Providers) -> None:
+    def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast, providers: Providers, prices: Prices,
+                 changed: Callable[[str], None]) -> None:
         self._fleet = fleet
         fleet.model_tells = {Streamed: self.streamed}
         self._log = log
         self._broadcast = broadcast
         self._streams: dict[str, _Stream] = {}
         self._providers = providers
+        self._prices = prices
+        self._changed = changed
         self._configured: Child | None = None
         self._configuring = asyncio.Lock()
 
@@ -78,16 +104,33 @@ class ModelRelay:
         """Run one completion; the JSON of the contract's llm.complete. Raises ThetisError for a request that does not fit."""
         stream = _Stream(session, new_event_id())
         state = await self._log.state(session)
-        encoded = _request(request, state.model or (await self.models())[0].id, session)
+        model = state.model or (await self.models())[0].id
+        encoded = _request(request, model, session)
+        if reached := self._prices.reached(state, model):
+            return _told(0, Finished(end="limit", blocks=[], detail=reached))
         finished = self._own_ids(stream, await self._run(stream, encoded, stop))
-        seq = 0
-        if record and finished.blocks:
-            event = await self._log.append(session, Assistant(
-                blocks=finished.blocks, model=finished.model or state.model, end=finished.end, detail=finished.detail,
-                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=_seen(request)))
-            seq = event.seq
-        return msgspec.json.encode({"seq": seq, "end": finished.end, "blocks": finished.blocks, "detail": finished.detail,
-                                    "usage": msgspec.to_builtins(finished.usage)})
+        finished = msgspec.structs.replace(
+            finished, usage=stream.usage(finished), model=finished.model or stream.counted.model or model)
+        bodies: list[Body] = [self._spent(counted, "abandoned", turn) for counted in stream.abandoned]
+        recorded = record and bool(finished.blocks)
+        if recorded:
+            bodies.append(Assistant(
+                blocks=finished.blocks, model=finished.model, end=finished.end, detail=finished.detail,
+                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=_seen(request),
+                cost=self._prices.cost(finished.model, finished.usage)))
+        elif finished.usage.total:
+            bodies.append(self._spent(Counted(finished.usage, finished.model), "abandoned" if record else "unrecorded", turn))
+        events = await self._log.append_many(session, bodies) if bodies else []
+        self._changed(session)
+        return _told(events[-1].seq if recorded else 0, finished)
+
+    async def remember(self, session: str) -> None:
+        """Keep what the conversation has used where lists find it."""
+        await self._prices.remember(session, await self._log.state(session))
+
+    def _spent(self, counted: Counted, why: Literal["abandoned", "unrecorded"], turn: str) -> Spending:
+        cost = self._prices.cost(counted.model, counted.usage)
+        return Spending(model=counted.model, usage=counted.usage, why=why, turn=turn, cost=cost)
 
     async def _host(self) -> Child:
         """The model host, told of the providers once in its life."""
@@ -138,13 +181,19 @@ class ModelRelay:
                 self._start_over(stream)
             match item:
                 case TextDelta():
+                    stream.written += len(item.text)
                     stream.text.append(item.text)
                     self._delta(stream, "text", item.text)
                 case ThinkingDelta():
+                    stream.written += len(item.text)
                     self._delta(stream, "thinking", item.text)
                 case ToolCallDelta():
+                    stream.written += len(item.json)
                     self._delta(stream, "tool-call", item.name, stream.call_id(item.call))
+                case Counted():
+                    stream.counted = item
                 case Waiting():
+                    stream.give_up()
                     stream.void = True
                     again = f" (trying again in {math.ceil(item.delay_ms / 1000)} s)" if item.delay_ms else ""
                     self._delta(stream, "waiting", f"{item.reason}{again}")
@@ -162,6 +211,12 @@ class ModelRelay:
     def _delta(self, stream: _Stream, kind: str, text: str, call: str = "") -> None:
         self._broadcast.publish(
             Delta(session=stream.session, kind=kind, text=text, call=call, stream=stream.name), stream.session)
+
+
+def _told(seq: int, finished: Finished) -> bytes:
+    """The answer of the contract's llm.complete."""
+    return msgspec.json.encode({"seq": seq, "end": finished.end, "blocks": finished.blocks, "detail": finished.detail,
+                                "usage": msgspec.to_builtins(finished.usage)})
 
 
 def _seen(raw: bytes) -> int:

@@ -165,6 +165,10 @@ def _rewind(body: ev.Rewind) -> list[Block]:
     return [Block("turn", title=f"Rewound to event {body.to_seq}{files}", tone="warn")]
 
 
+def _spending(body: ev.Spending) -> list[Block]:
+    return []  # the end of the turn says what was spent
+
+
 _DRAW: dict[type[ev.Body], Callable[[Any], list[Block]]] = {
     ev.SessionStarted: _session_started,
     ev.User: _user,
@@ -187,6 +191,7 @@ _DRAW: dict[type[ev.Body], Callable[[Any], list[Block]]] = {
     ev.ChildStarted: _child_started,
     ev.ChildSettled: _child_settled,
     ev.Rewind: _rewind,
+    ev.Spending: _spending,
 }
 
 

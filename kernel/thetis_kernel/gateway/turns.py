@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,37 +16,42 @@ from typing import Any
 import msgspec
 
 from thetis_kernel import crash
-from thetis_kernel.config.modes import mode as mode_of
+from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
-from thetis_kernel.errors import IpcError, StoreError, ThetisError
+from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.plans import handing_over, last_reply
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, ToolResult, TurnFinished, TurnStarted, User
 from thetis_kernel.protocol.ids import branch_name, new_turn_id
-from thetis_kernel.protocol.worker import CancelTurn, Deliver, RunTurn, TurnOutcome
+from thetis_kernel.protocol.wire import Tell
+from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
 STOPPED = "Not run: the person stopped the turn."
+_logger = logging.getLogger(__name__)
 KILL_AFTER_S = 12.0
 """A stopped turn whose worker still has not answered after this long loses its worker."""
 
 
 class Turn:
-    """One running turn. `stop` outranks everything; `ending` means the agent has returned and takes no more words."""
+    """One running turn. `stop` outranks everything; `ending` means the agent has returned and takes no more words.
+    `attended`: a person at a screen began it, so that one can be asked."""
 
-    def __init__(self, session: str, identifier: str, attempt: int) -> None:
+    def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False) -> None:
         self.session = session
         self.id = identifier
         self.attempt = attempt
+        self.attended = attended
         self.stop = asyncio.Event()
         self.ending = False
         self.done = asyncio.Event()
         self.started = time.monotonic()
-        self.deliver: Callable[[Deliver], None] | None = None
+        self.deliver: Callable[[Tell], None] | None = None
         self.task: asyncio.Task[None] | None = None
 
 
@@ -53,12 +59,13 @@ class Turns:
     """All running turns of the root, at most one a conversation."""
 
     def __init__(self, log: Log, repository: Repository, guests: Guests, models: ModelRelay, settings: Settings,
-                 changed: Callable[[str], None]) -> None:
+                 modes: Modes, changed: Callable[[str], None]) -> None:
         self._log = log
         self._repository = repository
         self._guests = guests
         self._models = models
         self._settings = settings
+        self._modes = modes
         self._changed = changed
         self._turns: dict[str, Turn] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -74,7 +81,8 @@ class Turns:
         """Every running turn."""
         return list(self._turns.values())
 
-    async def submit(self, session: str, text: str, event_id: str, with_changes: bool) -> tuple[int, str, str]:
+    async def submit(self, session: str, text: str, event_id: str, with_changes: bool, *,
+                     attended: bool = False) -> tuple[int, str, str]:
         """(seq, "turn" or "nudge", turn id) once the words are durable. The same event_id again changes nothing."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             known = (await self._log.state(session)).seq
@@ -89,19 +97,56 @@ class Turns:
                 return event.seq, "nudge", turn.id
             self._check_open()
             event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
-            if event.seq <= known:  # said before; the log gave the old event
-                return event.seq, "turn", ""
-            return event.seq, "turn", self._begin(session, 0).id
+            if event.seq <= known and event.seq != (await self._log.state(session)).waiting:
+                return event.seq, "turn", ""  # said before, and a turn was begun; the log gave the old event
+            if self.closing:  # since the words were handed over; they are kept, and saying them elsewhere begins their turn
+                raise _closing()
+            return event.seq, "turn", self._begin(session, 0, attended).id
 
-    async def resume(self, session: str) -> bool:
+    async def resume(self, session: str, *, attended: bool = False) -> bool:
         """Go on with an interrupted conversation without new words; False when there is nothing to go on with."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             state = await self._log.state(session)
             if self._turns.get(session) is not None or not state.interrupted:
                 return False
             self._check_open()
-            self._begin(session, 0)
+            self._begin(session, 0, attended)
             return True
+
+    async def go_on(self, session: str) -> bool:
+        """A person at a screen gave consent nothing waited for: begin a turn that can use it, unless one is running."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            turn = self._turns.get(session)
+            if turn is not None and not turn.ending:
+                return False
+            if turn is not None:
+                await turn.done.wait()
+            if self._turns.get(session) is None:
+                self._check_open()
+                self._begin(session, 0, True)
+            return True
+
+    async def hand_over(self, session: str, mode: str, event_id: str, *, attended: bool = False) -> tuple[int, str]:
+        """(seq, turn): keep the plan of a read-only conversation, change to `mode`, begin. Raises UsageError."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            if self._turns.get(session) is not None:
+                raise UsageError("The turn is still running.", hint="Wait for its end, or stop it.")
+            state = await self._log.state(session)
+            if not self._modes.get(state.mode).read_only or self._modes.get(mode).read_only:
+                raise UsageError("A plan goes from a read-only mode to one that carries it out.", hint="Choose another mode.")
+            plan = await asyncio.to_thread(last_reply, self._log.store, session, state.seq)
+            if not plan:
+                raise UsageError("There is no plan in this conversation yet.", hint="Ask for one first.")
+            self._check_open()
+            events = await self._log.append_many(session, handing_over(mode, plan), event_ids=["", "", event_id])
+            return events[-1].seq, self._begin(session, 0, attended).id
+
+    async def mode_changed(self, session: str) -> None:
+        """The mode is another one now: a running turn's effects are judged by it from here on."""
+        turn = self._turns.get(session)
+        if turn is not None and turn.deliver is not None:
+            mode = self._modes.get((await self._log.state(session)).mode)
+            turn.deliver(ModeChanged(turn=turn.id, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask)))
 
     async def stop(self, session: str) -> bool:
         """Stop the running turn, durably; True when there was one."""
@@ -134,13 +179,13 @@ class Turns:
 
     def _check_open(self) -> None:
         if self.closing:
-            raise ThetisError("Thetis is closing; nothing new is started.", code="closing")
+            raise _closing()
         if not self._log.store.accepts_turns():
             raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
                               hint="Free some space; nothing was lost, and it goes on by itself.")
 
-    def _begin(self, session: str, attempt: int) -> Turn:
-        turn = Turn(session, new_turn_id(), attempt)
+    def _begin(self, session: str, attempt: int, attended: bool) -> Turn:
+        turn = Turn(session, new_turn_id(), attempt, attended)
         self._turns[session] = turn
         turn.task = asyncio.create_task(self._run(turn), name=f"turn-{session}-{turn.id}")
         return turn
@@ -158,13 +203,15 @@ class Turns:
             turn.ending = True
             await self._finish(turn, outcome, "restarted" if died else outcome.stopped_by)
             follow_up = await self._follow_up(turn, outcome, died)
-        except StoreError as error:
+        except Exception as error:  # whatever it is: a turn without an end leaves everybody waiting for it
             turn.ending = True
+            if not isinstance(error, ThetisError):
+                _logger.exception("a turn met an unexpected error")
             await self._last_resort(turn, error)
         finally:
             self._turns.pop(turn.session, None)
             if follow_up >= 0 and not self.closing:
-                self._begin(turn.session, follow_up)
+                self._begin(turn.session, follow_up, turn.attended)
             turn.done.set()
             self._changed(turn.session)
 
@@ -198,8 +245,11 @@ class Turns:
             raise
         if turn.stop.is_set():
             return TurnOutcome(stopped_by="cancelled", detail="Stopped before it began.")
-        ask = RunTurn(turn=turn.id, turn_json=await self._turn_json(turn), agent=agent, tools=tools, place=place)
-        turn.deliver = worker.peer.tell
+        description = await self._turn_json(turn)
+        turn.deliver = worker.peer.tell  # first: a mode changed from here on is told, one changed before is read below
+        mode = self._modes.get((await self._log.state(turn.session)).mode)
+        place = msgspec.structs.replace(place, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask))
+        ask = RunTurn(turn=turn.id, turn_json=description, agent=agent, tools=tools, place=place)
         running = asyncio.ensure_future(worker.peer.call(ask, timeout=None))
         stopped = asyncio.ensure_future(turn.stop.wait())
         try:
@@ -240,7 +290,7 @@ class Turns:
 
     async def _turn_json(self, turn: Turn) -> bytes:
         state = await self._log.state(turn.session)
-        mode = mode_of(state.mode)
+        mode = self._modes.get(state.mode)
         models = {model.id: model for model in await self._models.models()}
         chosen = models.get(state.model) or next(iter(models.values()))
         agent = self._settings.agent
@@ -266,7 +316,8 @@ class Turns:
         await self._log.append(turn.session, TurnFinished(
             turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
             iterations=outcome.iterations, tool_calls=state.stats.tool_calls, guest_calls=outcome.stores, usage=state.stats.usage,
-            duration_ms=int((time.monotonic() - turn.started) * 1000)))
+            duration_ms=int((time.monotonic() - turn.started) * 1000), spent=state.turn_spent))
+        await self._models.remember(turn.session)
 
     async def _settle_invocations(self, turn: Turn) -> None:
         """Answer the calls that have no result, so that the history stays one a model accepts."""
@@ -291,8 +342,16 @@ class Turns:
     async def _incident(self, turn: Turn, code: str, message: str, **data: Any) -> None:
         await self._log.append(turn.session, Incident(code=code, message=message, data={"turn": turn.id, **data}))
 
-    async def _last_resort(self, turn: Turn, error: StoreError) -> None:
-        """The log itself failed. Try once more to end the turn; if it cannot, the next start's recovery does."""
+    async def _last_resort(self, turn: Turn, error: Exception) -> None:
+        """The log itself failed, or we did. Try once more to end the turn; if it cannot, the next start's recovery does."""
+        detail = str(error) if isinstance(error, ThetisError) else f"An unexpected {type(error).__name__} ended the turn."
         with contextlib.suppress(StoreError):
+            state = await self._log.state(turn.session)
+            if state.turn is None or state.turn.turn != turn.id:
+                return  # it has its end, or never got a beginning
             await self._settle_invocations(turn)
-            await self._log.append(turn.session, TurnFinished(turn=turn.id, stopped_by="error", detail=str(error)))
+            await self._log.append(turn.session, TurnFinished(turn=turn.id, stopped_by="error", detail=detail))
+
+
+def _closing() -> ThetisError:
+    return ThetisError("Thetis is closing; nothing new is started.", code="closing")

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Sequence
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from thetis_kernel.protocol.models import ModelEntry, ModelInfo
+from thetis_kernel.protocol.models import ModelEntry, ModelInfo, Prices
 
 SHIPPED = Path(__file__).with_name("catalog.toml")
 
 
 class Model(msgspec.Struct, frozen=True):
-    """An entry with everything decided; the fields are ModelEntry's. The defaults suit a small server of one's own."""
+    """An entry with everything decided; the fields are ModelEntry's. The defaults suit a small server of one's own, whose
+    prices nobody knows (None)."""
 
     id: str
     provider: str
@@ -27,13 +29,17 @@ class Model(msgspec.Struct, frozen=True):
     label: str
     window: int = 32_768
     max_output: int = 8_192
-    price_input: float = 0.0
-    price_output: float = 0.0
-    price_cache_read: float = 0.0
-    price_cache_write: float = 0.0
+    price_input: Decimal | None = None
+    price_output: Decimal | None = None
+    price_cache_read: Decimal | None = None
+    price_cache_write: Decimal | None = None
+    long_prompt: Prices | None = None
     thinking: Literal["none", "adaptive", "budget"] = "none"
     thinking_budget: int = 4_096
+    thinking_display: Literal["", "summarized", "omitted"] = ""
     cache: bool = False
+    pictures: bool = False
+    documents: bool = False
 
     @property
     def info(self) -> ModelInfo:

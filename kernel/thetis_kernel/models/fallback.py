@@ -9,7 +9,7 @@ import msgspec
 
 from thetis_kernel.models.stream import ModelBackend
 from thetis_kernel.models.thinking import without_thinking
-from thetis_kernel.protocol.models import Finished, ModelRequest, StreamItem, Waiting
+from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem, Waiting
 
 UNABLE = frozenset({"overloaded", "rate-limited", "transport"})
 """Ends that another model may do better at. A wrong key or a request nobody takes is told of instead."""
@@ -33,6 +33,8 @@ class Falling:
             yield item
         if failed is None:
             return
+        if failed.usage.total:
+            yield Counted(failed.usage, failed.model)
         yield Waiting(delay_ms=0, reason=f"{failed.detail} Asking {self._other} instead.")
         instead = msgspec.structs.replace(request, model=self._other, messages=without_thinking(request.messages))
         for item in self._other_backend().stream(instead, cancel):

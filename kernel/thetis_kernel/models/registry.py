@@ -20,6 +20,8 @@ from thetis_kernel.protocol.model import ConfigureModels
 from thetis_kernel.protocol.models import Finished, ModelEntry, ModelInfo, ModelRequest, Provider, StreamItem
 
 Make = Callable[[], ModelBackend]
+FREE = frozenset({"rehearsal"})
+"""Ids of models that cost nothing, whatever they say they used."""
 
 
 class Entry(msgspec.Struct, frozen=True):

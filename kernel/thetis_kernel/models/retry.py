@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.models.stream import ModelBackend, guarded
-from thetis_kernel.protocol.models import Finished, ModelRequest, StreamItem, Waiting
+from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem, Waiting
 
 TICK_S = 1.0
 Wait = Callable[[threading.Event, float], bool]
@@ -68,9 +68,11 @@ class Retrying:
             if pause is None or cancel.is_set():
                 yield _with(finished, kept, attempt)
                 return
+            if finished.usage.total:
+                yield Counted(finished.usage, finished.model)  # the try's last word: what was told while it ran was less
             yield from self._countdown(pause, finished.detail, attempt, cancel)
             if cancel.is_set():
-                yield Finished(end="cancelled", blocks=kept, detail="Stopped.", usage=finished.usage, model=finished.model)
+                yield Finished(end="cancelled", blocks=kept, detail="Stopped.", model=finished.model)
                 return
 
     def _pause(self, attempt: int, finished: Finished) -> float | None:

@@ -360,7 +360,7 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
-    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, Consent, AcceptOffer, Shutdown,
-    Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
+    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending,
+    Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

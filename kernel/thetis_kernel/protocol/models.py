@@ -6,6 +6,7 @@ tool_result), which Ollama, llama.cpp, vLLM and LiteLLM speak too.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Union
 
 import msgspec
@@ -14,9 +15,11 @@ from thetis_kernel.protocol.events import Usage
 
 End = Literal[
     "stop", "tool-use", "max-tokens", "refusal", "context-overflow", "rate-limited", "overloaded", "transport",
-    "auth", "bad-request", "cancelled",
+    "auth", "bad-request", "cancelled", "limit",
 ]
-"""How a stream ended. The first four carry a reply; the others are failures, possibly with partial blocks."""
+"""How a stream ended. The first four carry a reply; the others are failures, possibly with partial blocks.
+
+limit: a limit of the person's stands in the way; nobody was asked."""
 
 GOOD_ENDS = frozenset({"stop", "tool-use", "max-tokens", "refusal"})
 
@@ -52,6 +55,13 @@ class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call"):
     json: str = ""
 
 
+class Counted(msgspec.Struct, frozen=True, tag="counted"):
+    """The tokens of this try so far, as the provider last said; a later one replaces it, a `Waiting` ends the try."""
+
+    usage: Usage
+    model: str = ""
+
+
 class Waiting(msgspec.Struct, frozen=True, tag="waiting"):
     """The reply is asked for again in `delay_ms` because of `reason`; repeated while it is counted down.
 
@@ -78,7 +88,7 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     retry: bool = False
 
 
-StreamItem = Union[TextDelta, ThinkingDelta, ToolCallDelta, Waiting, Finished]  # noqa: UP007 - a runtime Union for msgspec
+StreamItem = Union[TextDelta, ThinkingDelta, ToolCallDelta, Counted, Waiting, Finished]  # noqa: UP007 - a runtime Union for msgspec
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -108,14 +118,38 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 Tokens = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
-Price = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+MAX_PRICE = Decimal(1_000_000)
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Dollars for a million tokens; None: not known. `above`: for requests of more tokens than that.
+
+    TOML numbers come as floats and are taken by their shortest notation, which is what was written.
+    """
+
+    above: Tokens | None = None
+    price_input: Decimal | None = None
+    price_output: Decimal | None = None
+    price_cache_read: Decimal | None = None
+    price_cache_write: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        check_prices(self.price_input, self.price_output, self.price_cache_read, self.price_cache_write)
+
+
+def check_prices(*prices: Decimal | None) -> None:
+    """Raise ValueError for what cannot be a price."""
+    for price in prices:
+        if price is not None and not (price.is_finite() and 0 <= price <= MAX_PRICE):
+            raise ValueError(f"A price is between 0 and {MAX_PRICE:,} dollars for a million tokens, not {price}")
 
 
 class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """[[models]], of a person or of the shipped catalogue: what is not given (None) comes from the entry it overrides.
 
-    `name` is the model's name on the wire. Prices in dollars for a million tokens. `thinking`: none, adaptive (the model
-    decides) or budget (`thinking_budget` tokens). `cache`: the endpoint knows cache_control.
+    `name` is the model's name on the wire. Prices in dollars for a million tokens, `long_prompt` for requests above a size.
+    `thinking`: none, adaptive (the model decides) or budget (`thinking_budget` tokens); `thinking_display` is sent along when
+    it is not "". `cache`: the endpoint knows cache_control. `pictures`, `documents`: it takes images, PDFs.
     """
 
     id: str
@@ -124,10 +158,17 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     label: str | None = None
     window: Tokens | None = None
     max_output: Tokens | None = None
-    price_input: Price | None = None
-    price_output: Price | None = None
-    price_cache_read: Price | None = None
-    price_cache_write: Price | None = None
+    price_input: Decimal | None = None
+    price_output: Decimal | None = None
+    price_cache_read: Decimal | None = None
+    price_cache_write: Decimal | None = None
+    long_prompt: Prices | None = None
     thinking: Literal["none", "adaptive", "budget"] | None = None
     thinking_budget: Tokens | None = None
+    thinking_display: Literal["", "summarized", "omitted"] | None = None
     cache: bool | None = None
+    pictures: bool | None = None
+    documents: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_prices(self.price_input, self.price_output, self.price_cache_read, self.price_cache_write)

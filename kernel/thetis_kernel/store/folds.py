@@ -9,6 +9,7 @@ nothing; a body that does not decode changes nothing but `skipped`. Knows neithe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from thetis_kernel.protocol.events import (
     Rewind,
     SessionStarted,
     SettingChanged,
+    Spending,
     StateChanged,
     ToolInvocation,
     TurnFinished,
@@ -33,11 +35,15 @@ from thetis_kernel.protocol.events import (
     Usage,
     User,
 )
+from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store import projection, summary
 
 
 class TurnStats(msgspec.Struct):
-    """The turn since its last turn-started: replies, calls, and the tokens of all replies together."""
+    """The turn since its last turn-started: replies, calls, and the tokens of all replies and abandoned tries together.
+
+    `spent`: what it used and cost, its automatic resumes included.
+    """
 
     turn: str = ""
     iterations: int = 0
@@ -47,20 +53,21 @@ class TurnStats(msgspec.Struct):
     cache_read: int = 0
     cache_write: int = 0
     estimated: bool = False
+    spent: Spent = Spent()
 
     @property
     def usage(self) -> Usage:
-        """The tokens of all replies, estimated if any of them is."""
+        """The tokens of all of them, estimated if any of them is."""
         return Usage(self.input, self.output, self.cache_read, self.cache_write, self.estimated)
 
-    def add(self, usage: Usage) -> None:
-        """Count one reply."""
-        self.iterations += 1
+    def add(self, usage: Usage, cost: Decimal | None = None) -> None:
+        """Count one reply, or a try that was abandoned."""
         self.input += usage.input
         self.output += usage.output
         self.cache_read += usage.cache_read
         self.cache_write += usage.cache_write
         self.estimated = self.estimated or usage.estimated
+        self.spent = self.spent.plus(usage, cost)
 
 
 class SessionState(msgspec.Struct):
@@ -69,9 +76,12 @@ class SessionState(msgspec.Struct):
     `turn`: the open one. `unanswered`: calls without a result by call id, oldest first. `branch`: the last successful
     operation on it, its `after` being the tip; `materialised`: the proof that the worktree is whole. `approvals` (open
     requests) and `questions` end with an answer or the next words of a person, approvals also when their turn is stopped.
-    `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet. `children`: sub-agents not settled.
-    `turns`: how many were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a
-    person's nudges since the last reply.
+    `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet.
+    `children`: sub-agents not settled. `turns`: how many were begun, resumes not counted. `said`: the last text of a person
+    or a reply. `unread_nudges`: a person's nudges since the last reply. `spent`: tokens and dollars by model since the
+    conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
+    while no turn was begun for them, else 0. `interrupted`: there is something to resume, a turn cut by a restart or waiting
+    words.
     """
 
     seq: int = 0
@@ -96,7 +106,9 @@ class SessionState(msgspec.Struct):
     last_user_text: str = ""
     said: str = ""
     unread_nudges: int = 0
+    spent: dict[str, Spent] = {}
     interrupted: bool = False
+    waiting: int = 0
     skipped: int = 0
     values: dict[str, dict[str, str]] = {}
     changes: list[tuple[int, StateChanged]] = []
@@ -104,7 +116,7 @@ class SessionState(msgspec.Struct):
 
     @property
     def state(self) -> str:
-        """idle, running (a turn is open) or interrupted (the last turn was cut by a restart and nothing came after)."""
+        """idle, running (a turn is open) or interrupted (see there)."""
         if self.turn is not None:
             return "running"
         return "interrupted" if self.interrupted else "idle"
@@ -118,6 +130,11 @@ class SessionState(msgspec.Struct):
     def turn_tool_calls(self) -> int:
         """Calls since the last turn-started."""
         return self.stats.tool_calls
+
+    @property
+    def turn_spent(self) -> Spent:
+        """What the last turn used and cost, its automatic resumes included."""
+        return self.stats.spent
 
     @property
     def turn_usage(self) -> Usage:
@@ -186,7 +203,9 @@ class _Block(msgspec.Struct, gc=False):
 class _Reply(msgspec.Struct, gc=False):
     """Of a reply only its tokens and texts: most of a log is replies and results, and most of those matters to nobody."""
 
+    model: str = ""
     usage: Usage = Usage()
+    cost: Decimal | None = None
     blocks: list[_Block] = []
 
 
@@ -205,6 +224,8 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.grants.clear()
     state.granted.clear()
     state.children.clear()
+    state.spent.clear()
+    state.stats = TurnStats()
 
 
 def _user(state: SessionState, seq: int, body: User) -> None:
@@ -215,7 +236,7 @@ def _user(state: SessionState, seq: int, body: User) -> None:
     state.approvals.clear()
     state.granted.clear()
     state.questions.clear()
-    state.interrupted = False
+    state.interrupted, state.waiting = True, seq
 
 
 def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
@@ -224,7 +245,18 @@ def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
             state.said = block.text
             break
     state.unread_nudges = 0
-    state.stats.add(body.usage)
+    state.stats.iterations += 1
+    _spend(state, body.model, body.usage, body.cost)
+
+
+def _spending(state: SessionState, seq: int, body: Spending) -> None:
+    _spend(state, body.model, body.usage, body.cost)
+
+
+def _spend(state: SessionState, model: str, usage: Usage, cost: Decimal | None) -> None:
+    state.stats.add(usage, cost)
+    if usage.total:
+        state.spent[model] = state.spent.get(model, Spent()).plus(usage, cost)
 
 
 def _nudge(state: SessionState, seq: int, body: Nudge) -> None:
@@ -243,8 +275,8 @@ def _result(state: SessionState, seq: int, body: _Result) -> None:
 def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
     state.turn = state.last_started = body
     state.turns += body.attempt == 0
-    state.stats = TurnStats(body.turn)
-    state.interrupted = False
+    state.stats = TurnStats(body.turn, spent=state.stats.spent if body.attempt else Spent())
+    state.interrupted, state.waiting = False, 0
 
 
 def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
@@ -341,6 +373,7 @@ _HANDLERS = {
     "setting-changed": _on(SettingChanged, _setting),
     "state-changed": _on(StateChanged, _value),
     "rewind": _on(Rewind, _rewind),
+    "spending": _on(Spending, _spending),
     "approval": _on(Approval, _approval),
     "question": _on(Question, _question),
     "answer": _on(Answer, _answer),

@@ -21,6 +21,7 @@ from thetis_kernel.protocol.events import (
     Assistant,
     Body,
     Event,
+    Spending,
     SystemNote,
     ToolInvocation,
     ToolResult,
@@ -72,7 +73,11 @@ class _Cut:
                 self.asked += [(call, body.turn or self.turn) for call in _calls(body.blocks)]
                 stats = self.turns.get(body.turn or self.turn)
                 if stats is not None:
-                    stats.add(body.usage)
+                    stats.iterations += 1
+                    stats.add(body.usage, body.cost)
+            case Spending():
+                if body.turn in self.turns:
+                    self.turns[body.turn].add(body.usage, body.cost)
             case TurnStarted():
                 self.turn = body.turn
                 self.turns[body.turn] = folds.TurnStats(body.turn)
@@ -108,6 +113,7 @@ class _Cut:
                 iterations=stats.iterations,
                 tool_calls=stats.tool_calls,
                 usage=stats.usage,
+                spent=stats.spent,
             )
             for turn, stats in self.turns.items()
         ]

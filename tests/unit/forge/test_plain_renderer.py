@@ -14,6 +14,7 @@ from thetis_kernel.gateway.plain_kinds import _DRAW
 from thetis_kernel.protocol import events as ev
 from thetis_kernel.protocol.blocks import MAX_BLOCKS_PER_EVENT, MAX_BODY, bounded
 from thetis_kernel.protocol.events import KINDS, Event
+from thetis_kernel.protocol.spending import Spent
 
 HOSTILE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -145,6 +146,8 @@ BY_HINT = {
     "list[BlobRef]": st.lists(st.builds(ev.BlobRef, words, st.integers(0, 2**40), words, words), max_size=3),
     "list[tuple[int, int]]": st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3),
     "Usage": st.just(ev.Usage()),
+    "Spent": st.just(Spent()),
+    "Decimal | None": st.none() | st.decimals(0, 10, places=6),
     "int": st.integers(-(2**53), 2**53),
     "bool": st.booleans(),
     "str": words,

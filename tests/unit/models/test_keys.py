@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -93,7 +94,7 @@ def test_without_a_key_there_is_the_rehearsal_model_alone_and_nothing_to_tell() 
 def test_a_key_brings_its_models_first_and_leaves_the_environment() -> None:
     environ = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": "http://proxy.example/v1/", "PATH": "/bin"}
     found = Providers(Settings(), environ)
-    assert ids(found)[0] == "claude-sonnet-4-6" and ids(found)[-1] == "rehearsal"
+    assert ids(found)[0] == "claude-sonnet-5-5" and ids(found)[-1] == "rehearsal"
     setup = found.setup()
     assert setup is not None and setup.keys == [ProviderKey("anthropic", KEY)]
     assert setup.providers[0].base_url == "http://proxy.example" and KEY not in repr(setup)
@@ -109,7 +110,7 @@ def test_a_persons_own_providers() -> None:
     found = Providers(settings, {})
     assert ids(found) == ["smol", "rehearsal"]
     assert len(found.problems) == 2 and "base_url" in found.problems[0] and "NONE" in found.problems[1]
-    assert ids(Providers(settings, {"ANTHROPIC_API_KEY": KEY}))[:2] == ["smol", "claude-sonnet-4-6"]
+    assert ids(Providers(settings, {"ANTHROPIC_API_KEY": KEY}))[:2] == ["smol", "claude-sonnet-5-5"]
 
 
 def test_a_person_may_move_anthropic() -> None:
@@ -136,7 +137,7 @@ def test_the_catalogue_is_whole_and_can_be_overridden() -> None:
         assert model.window >= model.max_output > 0 and model.price_input and model.price_output and model.label, model.id
     changed = merged([ModelEntry(id="claude-haiku-4-5", label="Mine", thinking="none"), ModelEntry(id="new", max_output=10**6)])
     by_id = {model.id: model for model in changed}
-    assert by_id["claude-haiku-4-5"].label == "Mine" and by_id["claude-haiku-4-5"].price_input == 1.0
+    assert by_id["claude-haiku-4-5"].label == "Mine" and by_id["claude-haiku-4-5"].price_input == Decimal("1")
     assert changed[0].id == "new" and changed[0].provider == "anthropic" and changed[0].max_output == changed[0].window
 
 

@@ -18,6 +18,7 @@ from thetis_kernel.protocol.events import (
     Usage,
     User,
 )
+from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store import recovery
 from thetis_kernel.store.recovery import repairs
 
@@ -97,7 +98,8 @@ def test_what_ran_is_interrupted_and_what_did_not_is_cancelled():
     assert ran == ToolResult("c2", "interrupted", recovery.UNKNOWN_OUTCOME, turn="t")
     assert not_run == ToolResult("c3", "cancelled", recovery.NOT_RUN, turn="t")
     assert isinstance(note, SystemNote) and note.about == "restart"
-    assert end == TurnFinished("t", "restarted", recovery.DETAIL, iterations=1, tool_calls=2, usage=Usage(10, 2))
+    assert end == TurnFinished("t", "restarted", recovery.DETAIL, iterations=1, tool_calls=2, usage=Usage(10, 2),
+                               spent=Spent(1, 10, 2, unpriced=12))
 
 
 def test_a_turn_resumed_and_cut_again_ends_again():

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.protocol.events import Usage
-from thetis_kernel.protocol.models import End, StreamItem, TextDelta, ThinkingDelta, ToolCallDelta
+from thetis_kernel.protocol.models import Counted, End, StreamItem, TextDelta, ThinkingDelta, ToolCallDelta
 
 STOPS: dict[str, End] = {
     "end_turn": "stop", "stop_sequence": "stop", "pause_turn": "stop", "tool_use": "tool-use", "max_tokens": "max-tokens",
@@ -80,7 +80,7 @@ class Assembly:
             return
         match event.get("type"):
             case "message_start":
-                self._count(_mapping(event.get("message")).get("usage"))
+                yield from self._count(_mapping(event.get("message")).get("usage"))
             case "content_block_start":
                 yield from self._begin(event)
             case "content_block_delta":
@@ -90,7 +90,7 @@ class Assembly:
                 if block is not None:
                     block.whole = True
             case "message_delta":
-                self._count(event.get("usage"))
+                yield from self._count(event.get("usage"))
                 reason = _mapping(event.get("delta")).get("stop_reason")
                 if isinstance(reason, str):
                     self.stop = STOPS.get(reason, "stop")
@@ -175,13 +175,15 @@ class Assembly:
             return None if may_be_cut else {UNREADABLE: raw[:2000]}
         return _cleaned(args) if isinstance(args, dict) else {UNREADABLE: raw[:2000]}
 
-    def _count(self, usage: Any) -> None:
+    def _count(self, usage: Any) -> Iterator[StreamItem]:
         """Counts are cumulative: the last one said stands."""
-        table = _mapping(usage)
+        table, before = _mapping(usage), dict(self._counts)
         for ours, theirs in _USAGE.items():
             count = table.get(theirs)
             if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MAX_TOKENS_COUNTED:
                 self._counts[ours] = count
+        if self._counts != before:
+            yield Counted(msgspec.convert(self._counts, Usage))
 
 
 def clean(words: str) -> str:

@@ -21,7 +21,7 @@ from thetis_kernel.models.anthropic.request import body
 from thetis_kernel.models.anthropic.sse import Events, TooLong
 from thetis_kernel.models.catalog import Model
 from thetis_kernel.protocol.events import Usage
-from thetis_kernel.protocol.models import Finished, ModelRequest, StreamItem
+from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem
 
 POLL_S = 0.05
 """Between two looks at `cancel`: a plain Event cannot be waited for beside a queue."""
@@ -78,7 +78,8 @@ class AnthropicBackend:
                 break
             try:
                 for data in events.feed(item):
-                    yield from assembly.take(data)
+                    for told in assembly.take(data):
+                        yield Counted(told.usage, request.model) if isinstance(told, Counted) else told
             except TooLong as error:
                 yield self._failed(request, assembly, Failure("transport", f"The reply cannot be read: {error}.", True))
                 return

@@ -38,12 +38,13 @@ def body(request: ModelRequest, model: Model) -> dict[str, Any]:
 
 
 def _thinking(request: ModelRequest, model: Model, max_tokens: int) -> dict[str, Any] | None:
+    display = {"display": model.thinking_display} if model.thinking_display else {}
     if model.thinking == "adaptive":
-        return {"type": "adaptive"}
+        return {"type": "adaptive", **display}
     budget = min(model.thinking_budget, max_tokens // 2)
     if model.thinking == "none" or budget < MIN_BUDGET or _in_thoughtless_round(request.messages):
         return None
-    return {"type": "enabled", "budget_tokens": budget}
+    return {"type": "enabled", "budget_tokens": budget, **display}
 
 
 def _in_thoughtless_round(messages: list[dict[str, Any]]) -> bool:
