@@ -24,6 +24,7 @@ def loaded(first: str) -> set[str]:
     ("thetis_kernel.hosts.model", set()),
     ("thetis_kernel.models.anthropic.backend", set()),
     ("thetis_kernel.hosts.face", set()),
+    ("thetis_kernel.hosts.net", set()),
     ("thetis_kernel.supervise.child", set()),
     ("thetis_kernel.toolhost.dispatch", set()),
     ("thetis_kernel.client", set()),
@@ -34,7 +35,7 @@ def test_each_process_loads_only_its_own_sdk(module: str, allowed: set[str]) -> 
 
 @pytest.mark.parametrize("module", [
     "thetis_kernel.hosts.worker", "thetis_kernel.hosts.git", "thetis_kernel.hosts.model", "thetis_kernel.hosts.face",
-    "thetis_kernel.hosts.gate",
+    "thetis_kernel.hosts.gate", "thetis_kernel.hosts.net",
 ])
 def test_children_do_without_asyncio(module: str) -> None:
     assert "asyncio" not in loaded(f"import {module}")

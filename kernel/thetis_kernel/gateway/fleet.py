@@ -57,6 +57,10 @@ class Fleet:
         """The face host."""
         return await self._helper("face", "gateway")
 
+    async def net(self) -> Child:
+        """The net host."""
+        return await self._helper("net")
+
     async def worker(self, session: str, asks: AskHandlers, tells: TellHandlers) -> Child:
         """A conversation's worker. Raises ChildError, `child-parked` after too many deaths."""
         fds = await self._runtimes.fds("agent", "tool")

@@ -6,6 +6,7 @@ import msgspec
 
 from thetis_kernel.protocol.approvals import Part
 from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.wire import Ask, Tell
 
 WORKER_MAY_APPEND = frozenset(
@@ -176,6 +177,13 @@ class AskApproval(Ask[Verdict], frozen=True, tag="authority.ask"):
     rememberable: bool
 
 
+class FetchHttp(Ask[Fetched], frozen=True, tag="worker.fetch-http"):
+    """A tool's request to the network. `tool`: whose list of hosts counts; the list itself is the gateway's."""
+
+    tool: str
+    wanted: Wanted
+
+
 class Output(Tell, frozen=True, tag="worker.output"):
     """Live output of a running command."""
 
@@ -185,5 +193,5 @@ class Output(Tell, frozen=True, tag="worker.output"):
 
 TO_WORKER_ASKS = (RunTurn, CheckHistory)
 TO_WORKER_TELLS = (CancelTurn, Deliver, ModeChanged)
-FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval)
+FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp)
 FROM_WORKER_TELLS = (Output,)

@@ -17,7 +17,8 @@ OF_ROLE: Mapping[str, frozenset[str]] = {
     "model": frozenset(
         {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
          "SSL_CERT_FILE", "SSL_CERT_DIR"}
-    ),  # the only child that talks to the network for us
+    ),
+    "net": frozenset({"SSL_CERT_FILE", "SSL_CERT_DIR"}),  # no proxies: a tool reaches the hosts of its list or nothing
 }
 _SETTING = re.compile(r"THETIS_[A-Z][A-Z0-9_]*")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")

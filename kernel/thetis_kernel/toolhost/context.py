@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thetis_kernel.protocol.events import Body
+from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.worker import GuestBundle, Place
 from thetis_kernel.toolhost.tree import Tree
 
@@ -62,6 +63,8 @@ class TurnContext:
     cancelled: threading.Event = field(default_factory=threading.Event)
     harmless: set[str] = field(default_factory=set)
     """Calls of tool guests that declare to change nothing: no effect is permitted for them."""
+    fetch: Callable[[str, Wanted], Fetched] | None = None
+    """(tool name, request) -> answer, by the process that has the network; set by the worker."""
     reading: Callable[[Path, list[str]], list[str]] = field(default=lambda base, program: program)
     """(directory, command line) -> a command line that can read that directory alone; the worker's walls set it."""
 

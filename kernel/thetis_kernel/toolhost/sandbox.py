@@ -6,16 +6,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from thetis_kernel.errors import Refused
-from thetis_kernel.toolhost import authority
+from thetis_kernel.toolhost import authority, network
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import BadArguments, perform
 
 Import = Callable[..., str | int | None]
 
 
-def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
-    """The imports "sandbox.*" of a tool guest running for `call`."""
+def sandbox_imports(context: TurnContext, call: str, tool: str = "") -> dict[str, Import]:
+    """The imports "sandbox.*" of the tool guest `tool` running for `call`."""
 
     def ok(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
@@ -53,8 +52,7 @@ def sandbox_imports(context: TurnContext, call: str) -> dict[str, Import]:
                    "timed-out": data["timed_out"]})
 
     def http(request_json: str) -> str:
-        authority.permit(context, "sandbox.http", call)
-        raise Refused("No host is allowed for this tool.", capability="http")
+        return ok(network.http(context, tool, call, request_json))
 
     def available() -> str:
         capabilities: tuple[authority.Capability, ...] = ("read", "write", "exec", "http")

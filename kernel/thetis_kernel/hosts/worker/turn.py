@@ -18,7 +18,7 @@ from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.hosts.worker.surroundings import surroundings
-from thetis_kernel.protocol.worker import CompleteModel, Output, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import CompleteModel, FetchHttp, Output, RunTurn, TurnOutcome
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
 from thetis_kernel.wasm.call import Abort, GuestCall, run_in_thread
@@ -54,6 +54,7 @@ class Turn:
             journal=self._journal,
             commands=commands,
             reading=commands.reading,
+            fetch=lambda tool, wanted: peer.call(FetchHttp(tool=tool, wanted=wanted), timeout=None, cancel=self._cancelled),
             output=lambda call, text: peer.tell(Output(call=call, text=text)),
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
@@ -117,7 +118,7 @@ class Turn:
 
     def _call_tool(self, name: str, call: str, arguments: dict[str, Any]) -> str:
         guest = self._context.guests[name]
-        imports = {**sys_imports(self._context, guest, _diagnose), **sandbox_imports(self._context, call)}
+        imports = {**sys_imports(self._context, guest, _diagnose), **sandbox_imports(self._context, call, name)}
         run = GuestCall(self._tool_runtime, guest.bundle, imports, TOOL_LIMITS, abort=self._tool_abort,
                         on_log=_guest_output(guest.aspect))
         session = str(msgspec.json.decode(self._ask.turn_json).get("session", ""))
