@@ -6,12 +6,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from thetis_kernel.protocol.events import Body
 from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.worker import GuestBundle, Place
 from thetis_kernel.toolhost.tree import Tree
+
+if TYPE_CHECKING:
+    from thetis_kernel.toolhost.terminals.calls import Terminals
 
 
 class Journal(Protocol):
@@ -61,6 +64,8 @@ class TurnContext:
     devkit: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
     """(operation, arguments) -> answer, from the gateway; it also puts a changed tool in the place of the former one."""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    terminals: Terminals | None = None
+    """The conversation's terminals; None where there are none."""
     harmless: set[str] = field(default_factory=set)
     """Calls of tool guests that declare to change nothing: no effect is permitted for them."""
     fetch: Callable[[str, Wanted], Fetched] | None = None

@@ -14,6 +14,7 @@ import msgspec
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, search
 from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.terminals import calls as terminals
 
 Arguments = dict[str, Any]
 
@@ -92,6 +93,38 @@ OPERATIONS: dict[str, Operation] = {
             {"key": (str, REQUIRED), "content": (str, REQUIRED)},
             lambda c, _, a: notes.remember(c.journal, a["key"], a["content"]),
         ),
+        Operation(
+            "terminals.open",
+            True,
+            {"cwd": (str, "."), "name": (str, ""), "env": (dict, {})},
+            lambda c, _, a: terminals.open_terminal(c, a["cwd"], a["name"], a["env"]),
+        ),
+        Operation(
+            "terminals.run",
+            True,
+            {"id": (str, REQUIRED), "command": (str, REQUIRED), "timeout_ms": (int, 0), "background": (bool, False)},
+            lambda c, call, a: terminals.run(c, call, a["id"], a["command"], a["timeout_ms"], a["background"]),
+        ),
+        Operation(
+            "terminals.read",
+            False,
+            {"id": (str, REQUIRED), "wait_ms": (int, 0)},
+            lambda c, _, a: terminals.read(c, a["id"], a["wait_ms"]),
+        ),
+        Operation(
+            "terminals.send",
+            True,
+            {"id": (str, REQUIRED), "text": (str, ""), "key": (str, ""), "submit": (bool, True)},
+            lambda c, _, a: terminals.send(c, a["id"], a["text"], a["key"], a["submit"]),
+        ),
+        Operation(
+            "terminals.signal",
+            True,
+            {"id": (str, REQUIRED), "signal": (str, "INT")},
+            lambda c, _, a: terminals.send_signal(c, a["id"], a["signal"]),
+        ),
+        Operation("terminals.close", True, {"id": (str, REQUIRED)}, lambda c, _, a: terminals.close(c, a["id"])),
+        Operation("terminals.list", False, {}, lambda c, _, a: terminals.list_terminals(c)),
         Operation("notes.recall", False, {"key": (str, "")}, lambda c, _, a: notes.recall(c.journal, a["key"])),
         _devkit("list-code", directory=(str, "")),
         _devkit("read-code", path=(str, REQUIRED), offset=(int, 1), limit=(int, 0)),
@@ -134,4 +167,4 @@ def _checked(operation: Operation, arguments: Arguments) -> Arguments:
 
 
 def _named(kind: type) -> str:
-    return {str: "a text", int: "a whole number", bool: "true or false"}[kind]
+    return {str: "a text", int: "a whole number", bool: "true or false", dict: "an object"}[kind]

@@ -105,6 +105,13 @@ class Session:
         """Send INT, QUIT or TSTP to the terminal's foreground, as its keys would in any mode. Raises OSError for others."""
         fcntl.ioctl(self.master, _TIOCSIG, number)
 
+    def foreground(self) -> int:
+        """The process group that has the terminal, 0 when none has; the shell's own while no command runs."""
+        try:
+            return os.tcgetpgrp(self.master)
+        except OSError:
+            return 0
+
     def said(self) -> list[dict[str, Any]]:
         """What the helper has said since the last call; sets `ended`. Never blocks."""
         while not self.ended:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from thetis_kernel.errors import Refused
 from thetis_kernel.paths import builtin_root
-from thetis_kernel.toolhost.authority import EFFECTS, IMPORTS, may, permit
+from thetis_kernel.toolhost.authority import CALLS, EFFECTS, IMPORTS, may, permit
 from thetis_kernel.toolhost.operations import OPERATIONS
 
 from tests.support.turns import turn_context
@@ -34,18 +34,24 @@ def test_every_import_is_classified_and_nothing_else() -> None:
 
 def test_what_changes_things_needs_an_effect() -> None:
     for name, operation in OPERATIONS.items():
-        assert operation.changes == (IMPORTS[name] in EFFECTS), name
+        assert operation.changes == ((IMPORTS | CALLS)[name] in EFFECTS), name
 
 
-@pytest.mark.parametrize("name", sorted(IMPORTS))
+def test_an_operation_without_an_import_is_in_the_other_table() -> None:
+    assert set(CALLS) == set(OPERATIONS) - set(IMPORTS)
+    assert not set(CALLS) & set(IMPORTS)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTS | CALLS))
 def test_read_only_modes_have_no_effects(name: str, tmp_path: Path) -> None:
     context = turn_context(tmp_path, read_only=True)
-    if IMPORTS[name] in EFFECTS:
+    capability = (IMPORTS | CALLS)[name]
+    if capability in EFFECTS:
         with pytest.raises(Refused, match="read-only"):
             permit(context, name)
     else:
         permit(context, name)
-    assert may(context, IMPORTS[name]) == (IMPORTS[name] not in EFFECTS)
+    assert may(context, capability) == (capability not in EFFECTS)
 
 
 @pytest.mark.parametrize("name", sorted(name for name, capability in IMPORTS.items() if capability in EFFECTS))

@@ -11,6 +11,6 @@ What a guest's manifest declares is a request; what decides is here, at the impo
 
 from thetis_kernel.toolhost.authority.intended import Intended, Subject
 from thetis_kernel.toolhost.authority.permit import may, permit
-from thetis_kernel.toolhost.authority.table import CAPABILITIES, EFFECTS, IMPORTS, Capability
+from thetis_kernel.toolhost.authority.table import CALLS, CAPABILITIES, EFFECTS, IMPORTS, Capability
 
-__all__ = ["CAPABILITIES", "EFFECTS", "IMPORTS", "Capability", "Intended", "Subject", "may", "permit"]
+__all__ = ["CALLS", "CAPABILITIES", "EFFECTS", "IMPORTS", "Capability", "Intended", "Subject", "may", "permit"]

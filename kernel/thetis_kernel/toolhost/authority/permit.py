@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.toolhost.authority.intended import Intended
-from thetis_kernel.toolhost.authority.table import EFFECTS, IMPORTS, Capability
+from thetis_kernel.toolhost.authority.table import CALLS, EFFECTS, IMPORTS, Capability
 
 if TYPE_CHECKING:
     from thetis_kernel.toolhost.context import TurnContext
@@ -21,7 +21,7 @@ def permit(context: TurnContext, name: str, call: str = "", intended: Intended |
     `call` is the call it happens for, "" when the agent acts by itself. `intended` is what a person would be shown; without
     it only the name can be. Waits for the person where the mode asks. What has no effect returns at once.
     """
-    capability = IMPORTS.get(name)
+    capability = IMPORTS.get(name) or CALLS.get(name)
     if capability is None:
         raise Refused(f"{name[:80]} is not in the table of capabilities.", capability="unknown")
     if capability not in EFFECTS:

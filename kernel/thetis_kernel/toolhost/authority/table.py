@@ -70,3 +70,14 @@ IMPORTS: dict[str, Capability] = {
 
 `tooling.invoke-many` itself is nothing: each operation it runs is permitted by its own name.
 """
+
+CALLS: dict[str, Capability] = {
+    "terminals.open": "exec",
+    "terminals.run": "exec",
+    "terminals.send": "exec",
+    "terminals.signal": "exec",
+    "terminals.close": "exec",
+    "terminals.read": "read",
+    "terminals.list": "read",
+}
+"""Operations without an import of their own: reached through `tooling.invoke-many` alone."""
