@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.broadcast import Hearer
@@ -18,6 +18,7 @@ from thetis_kernel.protocol.spending import Spent
 if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway
 
+R = TypeVar("R")
 MAX_PAGE = 1 << 20
 MAX_RENDER = 500
 """Events one render request may cover."""
@@ -25,6 +26,16 @@ MAX_RENDER = 500
 
 def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], Callable[[Any], Awaitable[Any]]]:
     """The handlers of one client's channel; `hearer()` is that channel."""
+    line = asyncio.Lock()
+
+    async def in_line(id_or_prefix: str, do: Callable[[str], Coroutine[Any, Any, R]]) -> R:
+        """`do(session)`, begun after what this client asked for before: requests are served side by side, but what a
+        person says and stops must arrive as they said it. A client that goes away does not take it back."""
+        async with line:
+            session = await gateway.conversations.find(id_or_prefix)
+            doing = asyncio.ensure_future(do(session))
+            await asyncio.sleep(0)  # it has its place in the conversation's own line now
+        return await asyncio.shield(doing)
 
     def attended() -> bool:
         return gateway.broadcast.kind(hearer()) == "screen"
@@ -80,16 +91,17 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         return made
 
     async def submit(ask: c.Submit) -> c.Submitted:
-        session = await gateway.conversations.find(ask.session)
-        seq, how, turn = await asyncio.shield(
-            gateway.turns.submit(session, ask.text, ask.event_id, ask.with_changes, attended=attended()))
+        who = attended()
+        seq, how, turn = await in_line(ask.session, lambda session: gateway.turns.submit(
+            session, ask.text, ask.event_id, ask.with_changes, attended=who))
         return c.Submitted(seq=seq, how="nudge" if how == "nudge" else "turn", turn=turn)
 
     async def stop(ask: c.Stop) -> bool:
-        return await gateway.turns.stop(await gateway.conversations.find(ask.session))
+        return await in_line(ask.session, gateway.turns.stop)
 
     async def resume(ask: c.Resume) -> bool:
-        return await gateway.turns.resume(await gateway.conversations.find(ask.session), attended=attended())
+        who = attended()
+        return await in_line(ask.session, lambda session: gateway.turns.resume(session, attended=who))
 
     async def wait_idle(ask: c.WaitIdle) -> None:
         await gateway.turns.wait_idle(await gateway.conversations.find(ask.session))

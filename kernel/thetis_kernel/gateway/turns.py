@@ -24,35 +24,22 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.plans import handing_over, last_reply
 from thetis_kernel.gateway.repository import Repository
+from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, ToolResult, TurnFinished, TurnStarted, User
 from thetis_kernel.protocol.ids import branch_name, new_turn_id
-from thetis_kernel.protocol.wire import Tell
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
 STOPPED = "Not run: the person stopped the turn."
+STOPPED_RUNNING = "The person stopped the turn while this call was running. Its outcome is unknown; check before doing it again."
+STOP_WAIT_S = 0.12
+"""A stopped turn has its end in the log after this long at the latest, whatever its worker still does: the person was
+promised 200 ms. What a healthy worker needs is about 20 ms, 60 when it has to end a command."""
 _logger = logging.getLogger(__name__)
 KILL_AFTER_S = 12.0
 """A stopped turn whose worker still has not answered after this long loses its worker."""
-
-
-class Turn:
-    """One running turn. `stop` outranks everything; `ending` means the agent has returned and takes no more words.
-    `attended`: a person at a screen began it, so that one can be asked."""
-
-    def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False) -> None:
-        self.session = session
-        self.id = identifier
-        self.attempt = attempt
-        self.attended = attended
-        self.stop = asyncio.Event()
-        self.ending = False
-        self.done = asyncio.Event()
-        self.started = time.monotonic()
-        self.deliver: Callable[[Tell], None] | None = None
-        self.task: asyncio.Task[None] | None = None
 
 
 class Turns:
@@ -149,15 +136,25 @@ class Turns:
             turn.deliver(ModeChanged(turn=turn.id, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask)))
 
     async def stop(self, session: str) -> bool:
-        """Stop the running turn, durably; True when there was one."""
+        """Stop the running turn, durably; True when there was one. Words handed over before the stop have begun theirs."""
         turn = self._turns.get(session)
         if turn is None or turn.ending:
-            return False
+            if turn is not None:
+                turn.hurried.set()
+            before, turn = turn, await self._begun(session)
+            if turn is None or turn is before:
+                return before is not None
         if not turn.stop.is_set():
             turn.stop.set()
+            turn.hurried.set()
             with contextlib.suppress(StoreError):  # a full disk must not keep a turn from being stopped
                 await self._log.append(session, SystemNote(text="The person stopped this turn.", about="stop"))
         return True
+
+    async def _begun(self, session: str) -> Turn | None:
+        """The turn that runs once every message handed over until now is where it belongs."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            return self._turns.get(session)
 
     async def wait_idle(self, session: str) -> None:
         """Return once the conversation has no running turn."""
@@ -175,6 +172,7 @@ class Turns:
         turns = self.all_running()
         for turn in turns:
             turn.stop.set()
+            turn.hurried.set()
         await asyncio.gather(*(turn.done.wait() for turn in turns))
 
     def _check_open(self) -> None:
@@ -235,16 +233,14 @@ class Turns:
     async def _work(self, turn: Turn) -> TurnOutcome:
         if self.workers is None:
             raise ThetisError("The gateway is not open.", code="closing")
-        worktree = asyncio.ensure_future(self._unless_stopped(turn, self._repository.ensure_worktree(turn.session)))
+        worktree = asyncio.ensure_future(self._repository.ensure_worktree(turn.session))
+        others = asyncio.gather(self.workers.ensure(turn.session), self._guests.agent(), self._guests.tools())
+        others.add_done_callback(lambda done: done.cancelled() or done.exception())  # a stop does not wait for them
         try:
-            worker, agent, tools = await asyncio.gather(
-                self.workers.ensure(turn.session), self._guests.agent(), self._guests.tools())
-            place = await worktree
-        except BaseException:
+            await self._unless_stopped(turn, worktree, others)
+        finally:
             worktree.cancel()
-            raise
-        if turn.stop.is_set():
-            return TurnOutcome(stopped_by="cancelled", detail="Stopped before it began.")
+        place, (worker, agent, tools) = worktree.result(), others.result()
         description = await self._turn_json(turn)
         turn.deliver = worker.peer.tell  # first: a mode changed from here on is told, one changed before is read below
         mode = self._modes.get((await self._log.state(turn.session)).mode)
@@ -256,9 +252,10 @@ class Turns:
             await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 worker.peer.tell(CancelTurn(turn=turn.id))
-                await asyncio.wait((running,), timeout=KILL_AFTER_S)
+                await asyncio.wait((running,), timeout=STOP_WAIT_S)
             if not running.done():
-                return TurnOutcome(stopped_by="cancelled", detail="Stopped; the worker did not answer.", stuck=True)
+                turn.late = running
+                return TurnOutcome(stopped_by="cancelled", detail="Stopped.")
             outcome = running.result()
         finally:
             stopped.cancel()
@@ -268,20 +265,20 @@ class Turns:
                                  traceback=outcome.traceback[-8000:])
         return outcome
 
-    async def _unless_stopped(self, turn: Turn, work: Any) -> Any:
-        """The result of `work`, which is cancelled when the turn is stopped (raising ThetisError)."""
-        working = asyncio.ensure_future(work)
+    async def _unless_stopped(self, turn: Turn, *works: asyncio.Future[Any]) -> None:
+        """Return once all `works` are done. Raises what one of them raises, or ThetisError `cancelled` at a stop."""
         stopped = asyncio.ensure_future(turn.stop.wait())
+        pending = set(works)
         try:
-            await asyncio.wait((working, stopped), return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                working.cancel()
-                await asyncio.wait((working,))
-                raise ThetisError("Stopped.", code="cancelled")
-            return working.result()
+            while pending:
+                done, _ = await asyncio.wait((*pending, stopped), return_when=asyncio.FIRST_COMPLETED)
+                if turn.stop.is_set():
+                    raise ThetisError("Stopped.", code="cancelled")
+                for work in done & pending:
+                    work.result()
+                pending -= done
         finally:
             stopped.cancel()
-            working.cancel()
 
     async def unstarted(self, session: str) -> tuple[str, bytes]:
         """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
@@ -306,32 +303,49 @@ class Turns:
         })
 
     async def _finish(self, turn: Turn, outcome: TurnOutcome, stopped_by: str) -> None:
-        if outcome.stuck and self.workers is not None:
-            await self.workers.discard(turn.session)
-            await self._incident(turn, "worker-stuck", "A guest did not return; the conversation's worker was replaced.")
+        """The end of the turn into the log: after its commit, or before that when somebody waits for it."""
+        await turn.close()
         await self._settle_invocations(turn)
-        await self._repository.commit_turn(turn.session, turn.id)
+        clearing: asyncio.Future[None] | None = None
+        if not turn.hurried.is_set():
+            clearing = asyncio.ensure_future(self._clear_up(turn, outcome))
+            hurried = asyncio.ensure_future(turn.hurried.wait())
+            await asyncio.wait((clearing, hurried), return_when=asyncio.FIRST_COMPLETED)
+            hurried.cancel()
         state = await self._log.state(turn.session)
         crash.point("gateway.turn-end")
         await self._log.append(turn.session, TurnFinished(
             turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
-            iterations=outcome.iterations, tool_calls=state.stats.tool_calls, guest_calls=outcome.stores, usage=state.stats.usage,
+            iterations=outcome.iterations or state.stats.iterations, tool_calls=state.stats.tool_calls,
+            guest_calls=outcome.stores, usage=state.stats.usage,
             duration_ms=int((time.monotonic() - turn.started) * 1000), spent=state.turn_spent))
         await self._models.remember(turn.session)
+        await (clearing or self._clear_up(turn, outcome))
+
+    async def _clear_up(self, turn: Turn, outcome: TurnOutcome) -> None:
+        """Have the worker free (or gone) and the turn's work committed."""
+        stuck = outcome.stuck
+        if turn.late is not None:
+            await asyncio.wait((turn.late,), timeout=KILL_AFTER_S)
+            stuck = not turn.late.done() or (turn.late.exception() is None and turn.late.result().stuck)
+        if stuck and self.workers is not None:
+            await self.workers.discard(turn.session)
+            await self._incident(turn, "worker-stuck", "A guest did not return; the conversation's worker was replaced.")
+        await self._repository.commit_turn(turn.session, turn.id)
 
     async def _settle_invocations(self, turn: Turn) -> None:
         """Answer the calls that have no result, so that the history stays one a model accepts."""
         bodies: list[Body] = []
         for body in await asyncio.to_thread(self._log.store.repairs, turn.session):
             if isinstance(body, ToolResult):
-                stopped = turn.stop.is_set() and body.outcome == "cancelled"
-                bodies.append(msgspec.structs.replace(body, content=STOPPED) if stopped else body)
+                words = (STOPPED if body.outcome == "cancelled" else STOPPED_RUNNING) if turn.stop.is_set() else body.content
+                bodies.append(msgspec.structs.replace(body, content=words))
         if bodies:
             await self._log.append_many(turn.session, bodies)
 
     async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
         """The attempt number of a turn that must follow at once, or -1."""
-        if turn.stop.is_set() or self.closing:
+        if turn.hurried.is_set() or self.closing:
             return -1
         if died:
             return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS else -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import msgspec
@@ -38,6 +39,10 @@ class RunningTurn(Protocol):
 
     @property
     def stop(self) -> asyncio.Event: ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """While the block runs, its log is being written on the worker's behalf. Raises once the turn is closed to it."""
+        ...
 
 
 class Workers:
@@ -74,7 +79,8 @@ class Workers:
 
         async def complete(ask: CompleteModel) -> bytes:
             turn = self._turn(session, ask.turn)
-            return await self._models.complete(session, turn.id, ask.request, ask.record, turn.stop)
+            with turn.writing():
+                return await self._models.complete(session, turn.id, ask.request, ask.record, turn.stop)
 
         async def consent(ask: ConsentUnwalled) -> bool:
             return await self._consent()
@@ -91,7 +97,8 @@ class Workers:
     async def _append(self, session: str, ask: AppendEvent) -> int:
         if ask.kind not in WORKER_MAY_APPEND:
             raise Refused(f"A worker cannot write {ask.kind[:40]!r} events.", capability="state")
-        if self._running(session) is None:
+        turn = self._running(session)
+        if turn is None:
             raise ThetisError("This turn is over.", code="turn-over")
         try:
             body = decode_body(ask.kind, ask.body)
@@ -99,8 +106,8 @@ class Workers:
             raise ThetisError(f"The {ask.kind} event does not fit: {error}.", code="bad-arguments") from error
         if isinstance(body, Unknown):
             raise ThetisError(f"There is no kind {ask.kind[:40]!r}.", code="bad-arguments")
-        event = await self._log.append(session, body, event_id=ask.event_id)
-        return event.seq
+        with turn.writing():
+            return (await self._log.append(session, body, event_id=ask.event_id)).seq
 
     def _output(self, session: str, tell: Output) -> None:
         self._broadcast.publish(Delta(session=session, kind="output", text=tell.text, call=tell.call), session)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from thetis_kernel.protocol.events import Body
 from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.worker import GuestBundle, Place
+from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.tree import Tree
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class TurnContext:
     """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
     devkit: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
     """(operation, arguments) -> answer, from the gateway; it also puts a changed tool in the place of the former one."""
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    cancelled: StopSign = field(default_factory=StopSign)
     terminals: Terminals | None = None
     """The conversation's terminals; None where there are none."""
     harmless: set[str] = field(default_factory=set)

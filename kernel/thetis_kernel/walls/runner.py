@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thetis_kernel.errors import WallError
+from thetis_kernel.stopsign import StopSign
 from thetis_kernel.walls import helper, policy, roots, scratch
 from thetis_kernel.walls.capture import Capture, LiveText
 from thetis_kernel.walls.command import (
@@ -35,11 +37,11 @@ from thetis_kernel.walls.tier import Tier
 _CHUNK = 65536  # a pipe's usual capacity
 _LOST = 137  # as after SIGKILL
 _MOST_IN_PIPE = 1024 * 1024  # /proc/sys/fs/pipe-max-size
-_TICK_MS = 50  # how soon a cancel is noticed
+_TICK_MS = 50  # how soon a cancel is noticed that tells nobody of itself
 
 
 class Cancel(Protocol):
-    """What a threading.Event is."""
+    """What a threading.Event is. A StopSign is noticed at once."""
 
     def is_set(self) -> bool:
         """Whether the command should end now."""
@@ -137,9 +139,21 @@ class _Run:
         cancel: Cancel | None,
     ) -> None:
         """Read until the helper has answered. Whoever still holds the output pipe then does not matter."""
+        with _woken_by(cancel) as woken:
+            self._listen_until_answered(control, status, output, woken, on_output, cancel)
+
+    def _listen_until_answered(
+        self,
+        control: int,
+        status: int,
+        output: int,
+        woken: int,
+        on_output: Callable[[str], None] | None,
+        cancel: Cancel | None,
+    ) -> None:
         poll = select.poll()
-        poll.register(status, select.POLLIN)
-        poll.register(output, select.POLLIN)
+        for fd in (status, output, woken):
+            poll.register(fd, select.POLLIN)
         give_up = time.monotonic() + self._orders.timeout_ms / 1000 + helper.GRACE_S
         while time.monotonic() < give_up:
             if cancel is not None and cancel.is_set() and not self._cancelled:
@@ -147,6 +161,8 @@ class _Run:
                 helper.send(control, b"k")
             for fd, _ in poll.poll(_TICK_MS):
                 data = os.read(fd, _CHUNK)
+                if fd == woken:
+                    continue
                 if fd == output:
                     self._heard(data, on_output)
                     if not data:
@@ -204,6 +220,28 @@ class _Run:
             self._notes.append(self._capture.trouble)
         if self._command.timeout_ms > MAX_TIMEOUT_MS:
             self._notes.append(f"The time limit was lowered to {MAX_TIMEOUT_MS // 1000} s.")
+
+
+@contextmanager
+def _woken_by(cancel: Cancel | None) -> Iterator[int]:
+    """A descriptor that can be read once `cancel` is set."""
+    reading, writing = os.pipe()
+    ends, closing = [writing], threading.Lock()
+
+    def ring() -> None:
+        with closing:  # never on a descriptor that is somebody else's by now
+            for fd in ends:
+                os.write(fd, b"!")
+
+    forget = cancel.on_set(ring) if isinstance(cancel, StopSign) else lambda: None
+    try:
+        yield reading
+    finally:
+        forget()
+        with closing:
+            ends.clear()
+            os.close(writing)
+        os.close(reading)
 
 
 def _check(command: Command) -> None:

@@ -28,6 +28,8 @@ class WorkerService:
         self._fds = fds
         self._lock = threading.Lock()
         self._turn: Turn | None = None
+        self._stopped = ""
+        """The turn a stop came for last, perhaps before its thread had begun it."""
 
     def run_turn(self, ask: RunTurn, serving: Serving) -> TurnOutcome:
         """Run one turn to its end; a second one at the same time is refused."""
@@ -36,6 +38,9 @@ class WorkerService:
             if self._turn is not None:
                 raise ThetisError("This conversation already has a running turn.", code="busy")
             self._turn = turn
+            stopped = self._stopped == ask.turn
+        if stopped:
+            turn.cancel()
         try:
             crash.point("worker.turn-start")
             opened = stores_opened()
@@ -55,7 +60,9 @@ class WorkerService:
 
     def cancel(self, tell: CancelTurn) -> None:
         """Stop the turn it names; a stop for an older turn does nothing."""
-        turn = self._turn
+        with self._lock:
+            self._stopped = tell.turn
+            turn = self._turn
         if turn is not None and turn.id == tell.turn:
             turn.cancel()
 

@@ -19,6 +19,7 @@ from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.hosts.worker.surroundings import surroundings
 from thetis_kernel.protocol.worker import CompleteModel, FetchHttp, Output, RunTurn, TurnOutcome
+from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
 from thetis_kernel.wasm.call import Abort, GuestCall, run_in_thread
@@ -28,8 +29,9 @@ from thetis_kernel.wasm.runtimes import open_runtime
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import ThreadPeer
 
-STOP_GRACE_S = 1.0
-"""A stopped agent may return by itself for this long, then its wasm is aborted."""
+STOP_GRACE_S = 0.06
+"""A stopped agent may return by itself for this long, then its wasm is aborted. It loses nothing by that: the log has it
+all. A stop has 200 ms in all, and a healthy agent's way back from an import takes about 5."""
 STUCK_S = 5.0
 """After an abort, an agent still inside an import for this long is given up; the gateway recycles the worker."""
 
@@ -46,7 +48,7 @@ class Turn:
         self._abort = Abort()
         self._tool_abort = Abort()
         self._journal = GatewayJournal(peer)
-        self._cancelled = threading.Event()
+        self._cancelled = StopSign()
         commands = WalledCommands(ask.place, peer)
         self._context = TurnContext(
             turn=ask.turn,
@@ -89,20 +91,18 @@ class Turn:
 
     def _wait(self, future: Future[str]) -> str | None:
         """The agent's answer; None when it is stuck after a stop."""
-        while True:
-            try:
-                return future.result(timeout=0.05 if self._cancelled.is_set() else 0.25)
-            except FutureTimeout:
-                if not self._cancelled.is_set():
-                    continue
-            try:
-                return future.result(timeout=STOP_GRACE_S)
-            except FutureTimeout:
-                self._abort.fire("stopped")
-            try:
-                return future.result(timeout=STUCK_S)
-            except FutureTimeout:
-                return None
+        over = threading.Event()
+        future.add_done_callback(lambda _: over.set())
+        self._cancelled.on_set(over.set)
+        over.wait()
+        try:
+            return future.result(timeout=STOP_GRACE_S)
+        except FutureTimeout:
+            self._abort.fire("stopped")
+        try:
+            return future.result(timeout=STUCK_S)
+        except FutureTimeout:
+            return None
 
     def _turn_json(self) -> str:
         table: dict[str, Any] = msgspec.json.decode(self._ask.turn_json)

@@ -1,0 +1,61 @@
+"""One running turn as the gateway holds it: whose it is, how it is stopped, who may still write for it.
+
+Must not know how a turn is carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol.wire import Tell
+from thetis_kernel.protocol.worker import TurnOutcome
+
+
+class Turn:
+    """One running turn. `stop` outranks everything; `ending` means the agent has returned and takes no more words.
+
+    `hurried`: the person wants its end now, so nothing is waited for before that and nothing follows by itself. After a
+    stop the worker may still be busy for a moment: `closed` means it can write nothing more, `late` is its answer.
+    `attended`: a person at a screen began it, so that one can be asked.
+    """
+
+    def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False) -> None:
+        self.session = session
+        self.id = identifier
+        self.attempt = attempt
+        self.attended = attended
+        self.stop = asyncio.Event()
+        self.hurried = asyncio.Event()
+        self.ending = False
+        self.closed = False
+        self.late: asyncio.Future[TurnOutcome] | None = None
+        self.done = asyncio.Event()
+        self.started = time.monotonic()
+        self.deliver: Callable[[Tell], None] | None = None
+        self.task: asyncio.Task[None] | None = None
+        self._writers = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """While the block runs, something is being appended on behalf of the turn's worker. Raises when it is closed."""
+        if self.closed:
+            raise ThetisError("This turn is over.", code="turn-over")
+        self._writers += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._writers -= 1
+            if not self._writers:
+                self._quiet.set()
+
+    async def close(self) -> None:
+        """Let the worker write nothing more; returns once what it was writing is in the log."""
+        self.closed = True
+        await self._quiet.wait()
