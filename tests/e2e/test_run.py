@@ -107,7 +107,7 @@ def test_uncommitted_changes_come_along_when_asked(world: World) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["run", "--mode", "agnet", "x"], "agent, plan"), (["run", "--model", "gpt", "x"], "rehearsal"),
+    (["run", "--mode", "agnet", "x"], "agent, ask, plan, chat"), (["run", "--model", "gpt", "x"], "rehearsal"),
     (["run", "--conversation", "deadbeef", "x"], "deadbeef"), (["run", " "], "nothing to say"), (["log", "ffff"], "ffff"),
     (["run", "--root", "/", "x"], "not inside a git repository"),
 ])

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from thetis_kernel.config.settings import ENVIRONMENT, USER_ONLY, Settings
+from thetis_kernel.config.settings import ENVIRONMENT, ROOT_VALUES, USER_ONLY, Settings
 from thetis_kernel.errors import ConfigError
 
 MAX_BYTES = 256 * 1024
@@ -111,6 +111,14 @@ def _drop_user_only(table: Table, file: Path, warnings: list[str]) -> None:
         else:
             continue
         warnings.append(f"{file.name}: {dotted} is ignored there; set it in your own configuration file.")
+    for dotted, allowed in ROOT_VALUES.items():
+        section, _, key = dotted.partition(".")
+        inner = table.get(section)
+        value = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, dict) and isinstance(value, str) and value not in allowed:
+            del inner[key]
+            warnings.append(f"{file.name}: {dotted} = {value[:40]!r} is ignored there; set it in your own configuration file "
+                            f"(a repository can ask for {' or '.join(sorted(allowed))}).")
 
 
 def _check(table: Table, file: Path, text: str, warnings: list[str]) -> None:

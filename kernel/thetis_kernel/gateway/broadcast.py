@@ -25,6 +25,7 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._hearers: dict[Hearer, set[str]] = {}
+        self._kinds: dict[Hearer, str] = {}
 
     def join(self, hearer: Hearer) -> None:
         """A client connected; it hears only what concerns everybody until it subscribes."""
@@ -33,6 +34,16 @@ class Broadcast:
     def leave(self, hearer: Hearer) -> None:
         """A client is gone."""
         self._hearers.pop(hearer, None)
+        self._kinds.pop(hearer, None)
+
+    def attend(self, hearer: Hearer, kind: str) -> None:
+        """The client says who it is: screen, run or bridge. A bridge stays one."""
+        if hearer in self._hearers and self._kinds.get(hearer) != "bridge":
+            self._kinds[hearer] = kind
+
+    def kind(self, hearer: Hearer) -> str:
+        """What the client said it is; `run` until it says something."""
+        return self._kinds.get(hearer, "run")
 
     def subscribe(self, hearer: Hearer, session: str) -> None:
         """From now on the client hears of `session` ("" = all)."""

@@ -68,9 +68,11 @@ class Gateway:
         self.modes = Modes.of(self.settings)
         self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.changed)
         self.rules = Rules(paths.data)
-        self.approvals = Approvals(self.log, self.rules, self.settings.approvals.wait_minutes * 60, self.turns.go_on, self.changed)
+        self.approvals = Approvals(self.log, self.rules, self.settings.approvals.wait_minutes * 60, self.turns.go_on,
+                                   self.changed)
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
-                               self.consent.allowed, self.approvals, Net(self.fleet, self.log, self.settings.tools))
+                               self.consent.allowed, self.approvals,
+                               Net(self.fleet, self.log, self.settings.tools, self.modes))
         self.turns.workers = self.workers
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,

@@ -12,7 +12,6 @@ from typing import Literal, TypeVar
 import msgspec
 
 from thetis_kernel import crash
-from thetis_kernel.config.modes import mode as mode_of
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import RepoError, StoreError, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
@@ -66,7 +65,10 @@ class Repository:
         return found.count if found.known else -1
 
     async def ensure_worktree(self, session: str) -> Place:
-        """The conversation's place to work, made and recorded if it is not there. Raises RepoError, with a way out."""
+        """The conversation's place to work, made and recorded if it is not there. Raises RepoError, with a way out.
+
+        It is read-only: what its mode allows is for who runs a turn there.
+        """
         async with self._making.setdefault(session, asyncio.Lock()):
             info = await self.inspect()
             if not info.usable:
@@ -97,8 +99,8 @@ class Repository:
         walls = self._settings.walls
         return Place(
             worktree=str(worktree), workspace=str(self._paths.workspace), spill=str(spill), git_dirs=[info.common_dir],
-            readable=list(walls.readable), read_only=mode_of((await self._log.state(session)).mode).read_only,
-            network=walls.network, unwalled=walls.unwalled, command_timeout_ms=walls.command_timeout_ms,
+            readable=list(walls.readable), network=walls.network, unwalled=walls.unwalled,
+            command_timeout_ms=walls.command_timeout_ms,
             readable_secrets=list(self._settings.files.readable_secrets))
 
     async def commit_turn(self, session: str, turn: str) -> None:

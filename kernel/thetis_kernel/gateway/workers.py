@@ -4,41 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.gateway.approvals import Approvals, AskingTurn
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet, worker_name
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
+from thetis_kernel.gateway.net import Net
 from thetis_kernel.protocol.client import Delta
 from thetis_kernel.protocol.events import Unknown, decode_body
+from thetis_kernel.protocol.net import Fetched
 from thetis_kernel.protocol.worker import (
     WORKER_MAY_APPEND,
     AppendEvent,
+    AskApproval,
     CompleteModel,
     ConsentUnwalled,
+    FetchHttp,
     LogPage,
     Output,
     ReadLog,
     ReadState,
+    Verdict,
 )
 from thetis_kernel.supervise.handle import Child
 
 MAX_PAGE = 1 << 20
-
-
-class RunningTurn(Protocol):
-    """What a worker's requests need of the turn it runs."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def stop(self) -> asyncio.Event: ...
 
     def writing(self) -> AbstractContextManager[None]:
         """While the block runs, its log is being written on the worker's behalf. Raises once the turn is closed to it."""
@@ -49,13 +44,16 @@ class Workers:
     """Spawns and finds workers; answers what they ask."""
 
     def __init__(self, fleet: Fleet, log: Log, models: ModelRelay, broadcast: Broadcast,
-                 running: Callable[[str], RunningTurn | None], consent: Callable[[], Awaitable[bool]]) -> None:
+                 running: Callable[[str], AskingTurn | None], consent: Callable[[], Awaitable[bool]],
+                 approvals: Approvals, net: Net) -> None:
         self._fleet = fleet
         self._log = log
         self._models = models
         self._broadcast = broadcast
         self._running = running
         self._consent = consent
+        self._approvals = approvals
+        self._net = net
 
     async def ensure(self, session: str) -> Child:
         """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
@@ -85,10 +83,18 @@ class Workers:
         async def consent(ask: ConsentUnwalled) -> bool:
             return await self._consent()
 
-        return {ReadLog: read_log, AppendEvent: append, ReadState: read_state, CompleteModel: complete,
-                ConsentUnwalled: consent}
+        async def approve(ask: AskApproval) -> Verdict:
+            return await self._approvals.ask(session, self._turn(session, ask.turn), ask)
 
-    def _turn(self, session: str, turn: str) -> RunningTurn:
+        async def fetch_http(ask: FetchHttp) -> Fetched:
+            if self._running(session) is None:
+                raise ThetisError("This turn is over.", code="turn-over")
+            return await self._net.fetch(session, ask)
+
+        return {AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log, AppendEvent: append,
+                ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
+
+    def _turn(self, session: str, turn: str) -> AskingTurn:
         running = self._running(session)
         if running is None or running.id != turn:
             raise ThetisError("This turn is over.", code="turn-over")

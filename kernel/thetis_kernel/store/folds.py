@@ -16,12 +16,14 @@ import msgspec
 
 from thetis_kernel.protocol.approvals import USED
 from thetis_kernel.protocol.events import (
+    SHIPPED,
     Answer,
     Approval,
     BranchOp,
     ChildSettled,
     ChildStarted,
     Event,
+    Modification,
     Nudge,
     Question,
     Rewind,
@@ -113,6 +115,13 @@ class SessionState(msgspec.Struct):
     values: dict[str, dict[str, str]] = {}
     changes: list[tuple[int, StateChanged]] = []
     rewinds: list[tuple[int, int]] = []
+    modifications: list[tuple[int, Modification]] = []
+
+    @property
+    def guests(self) -> dict[str, Modification]:
+        """The guests that are not the shipped ones: the last change of each, by aspect. Rewinds do not undo them."""
+        last = {change.target: change for _, change in self.modifications}
+        return {target: change for target, change in last.items() if change.revision != SHIPPED}
 
     @property
     def state(self) -> str:
@@ -320,6 +329,10 @@ def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
             _put(state.values, change)
 
 
+def _modification(state: SessionState, seq: int, body: Modification) -> None:
+    state.modifications.append((seq, body))
+
+
 def _put(values: dict[str, dict[str, str]], change: StateChanged) -> None:
     if change.value:
         values.setdefault(change.scope, {})[change.key] = change.value
@@ -373,6 +386,7 @@ _HANDLERS = {
     "setting-changed": _on(SettingChanged, _setting),
     "state-changed": _on(StateChanged, _value),
     "rewind": _on(Rewind, _rewind),
+    "modification": _on(Modification, _modification),
     "spending": _on(Spending, _spending),
     "approval": _on(Approval, _approval),
     "question": _on(Question, _question),

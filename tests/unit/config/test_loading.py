@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thetis_kernel.config.loading import MAX_BYTES, load
-from thetis_kernel.config.modes import MODES, mode
+from thetis_kernel.config.modes import EVERY_EFFECT, Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import ConfigError
 
@@ -101,5 +101,28 @@ def test_a_bad_environment_variable_is_named(tmp_path: Path) -> None:
 
 
 def test_unknown_modes_are_read_only() -> None:
-    assert mode("agnet").read_only and mode("").read_only
-    assert not MODES["agent"].read_only and MODES["plan"].read_only
+    modes = Modes()
+    assert modes.get("agnet").read_only and modes.get("").read_only
+    assert {mode.id: mode.read_only for mode in modes.all()} == {"agent": False, "ask": False, "plan": True, "chat": True}
+    assert modes.get("ask").ask == EVERY_EFFECT and modes.get("agent").ask == ()
+
+
+def test_modes_of_ones_own(tmp_path: Path) -> None:
+    text = '[modes.careful]\nread_only = false\nask = ["exec"]\n[modes.look]\n[approvals]\nask = ["http"]\n'
+    modes = Modes.of(read(tmp_path, user=text).settings)
+    assert (modes.get("careful").read_only, modes.get("careful").ask, modes.get("careful").label) == (False, ("exec", "http"), "Careful")
+    assert modes.get("look").read_only, "a mode that does not say so changes nothing"
+    assert modes.get("agent").ask == ("http",), "what a person marked is asked about in every mode"
+
+
+@pytest.mark.parametrize("text", ["[modes.plan]\nread_only = false\n", "[modes.'../x']\n", '[agent]\ndefault_mode = "agnet"\n'])
+def test_modes_that_cannot_be(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Modes.of(read(tmp_path, user=text).settings)
+    assert caught.value.hint
+
+
+def test_a_repository_cannot_loosen_the_mode(tmp_path: Path) -> None:
+    loaded = read(tmp_path, user='[agent]\ndefault_mode = "plan"\n', root='[agent]\ndefault_mode = "agent"\n[modes.x]\n')
+    assert loaded.settings.agent.default_mode == "plan" and loaded.settings.modes == {} and len(loaded.warnings) == 2
+    assert read(tmp_path, root='[agent]\ndefault_mode = "chat"\n').settings.agent.default_mode == "chat"
