@@ -2,8 +2,9 @@
 
 Owns what the model sees of the log and that it is a valid request for any log: cut anywhere, parallel calls, partial
 replies, failures, unknown kinds, results without calls. A pure fold: an event only ever adds to the end, so the
-messages of one request are the beginning of the next one's and the provider's cache keeps hitting. Must not read
-anything but the events given, and must not know the turn loop.
+messages of one request are the beginning of the next one's and the provider's cache keeps hitting; a compaction alone
+is laid out further up, where the events it stands for were. Must not read anything but the events given, and must not
+know the turn loop.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from thetis_guest.lenient import flag, mapping, number, objects, text
 LATE_RESULT_CHARS = 8_000
 """A result that came after its place in the history was closed is quoted up to here."""
 GOOD_ENDS = ("stop", "tool-use", "max-tokens", "refusal")
+INTERRUPTIONS = ("stop", "restart")
+"""What the host's notes about an interruption are about; they say it, so nothing else needs to."""
 
 
 class Call:
@@ -57,7 +60,10 @@ class Projector:
         self._answered: set[str] = set()
         self._agents_own: set[str] = set()
         self._authors: set[str] = set()
-        self._cut = False
+        self._told = False
+        """Whether the interruption of this turn stands in the history."""
+        self._places: list[tuple[int, list[int]]] = []
+        """For each closed message of the user: the number of the reply after it, and those of its texts."""
         self._last = 0
 
     def feed(self, event: dict[str, Any]) -> None:
@@ -72,7 +78,7 @@ class Projector:
         if kind == "user":
             self._say(seq, self._user(body))
         elif kind == "assistant":
-            self._assistant(body)
+            self._assistant(seq, body)
         elif kind == "tool-invocation":
             self._invocation(body)
         elif kind == "tool-result":
@@ -81,9 +87,11 @@ class Projector:
             from_person = text(body, "source", "user") != "system"
             self._say(seq, markers.nudge(body["text"]) if from_person else markers.note(body["text"]))
         elif kind == "system-note" and text(body, "text").strip():
-            self._say(seq, markers.note(body["text"]))
+            self._note(seq, body)
         elif kind == "compaction":
-            self._say(0, _compaction(body))
+            self._compaction(seq, body)
+        elif kind == "turn-started":
+            self._told = False
         elif kind == "turn-finished":
             self._finished(seq, body)
         elif kind == "answer":
@@ -110,7 +118,28 @@ class Projector:
             self._authors.add(author)
         return f"[{author}] {words}" if author and len(self._authors) > 1 else words
 
-    def _assistant(self, body: dict[str, Any]) -> None:
+    def _note(self, seq: int, body: dict[str, Any]) -> None:
+        if text(body, "about") in INTERRUPTIONS:
+            if self._told:
+                return
+            self._told = True
+        self._say(seq, markers.note(body["text"]))
+
+    def _compaction(self, seq: int, body: dict[str, Any]) -> None:
+        """The summary stands where its first span began, so that the last words said stay the last."""
+        began = _began(body, seq)
+        words = _summary(body)
+        for place, (reply, texts) in enumerate(self._places):
+            if reply > began:
+                at = next((n for n, said in enumerate(texts) if said > began), len(texts))
+                content = self._closed[2 * place]["content"]
+                content.insert(len(content) - len(texts) + at, {"type": "text", "text": words})
+                texts.insert(at, began)
+                return
+        at = next((n for n, (said, _) in enumerate(self._texts) if said > began), len(self._texts))
+        self._texts.insert(at, (began, words))
+
+    def _assistant(self, seq: int, body: dict[str, Any]) -> None:
         cut = flag(body, "partial") or text(body, "end", "stop") not in GOOD_ENDS
         own = not cut and text(body, "model") == self._model
         pairs = legal_blocks(objects(body, "blocks"), self._ids, own)
@@ -119,12 +148,12 @@ class Projector:
         # What was said while the model was already writing is not what it answered: it belongs after the reply.
         seen = number(body, "seen")
         late = [item for item in self._texts if seen and item[0] > seen]
-        self._close([item for item in self._texts if item not in late])
+        self._close(seq, [item for item in self._texts if not seen or item[0] <= seen])
         self._closed.append({"role": "assistant", "content": [block for block, _ in pairs]})
         self._calls = [Call(raw, block["id"], block["name"]) for block, raw in pairs if block["type"] == "tool_use"]
         self._texts = late
-        self._cut = cut
-        if cut:
+        if cut and not self._told:
+            self._told = True
             why = text(body, "detail") or text(body, "end") or "interrupted"
             self._texts.insert(0, (0, markers.note(f"The reply above was cut off: {why}")))
 
@@ -159,7 +188,7 @@ class Projector:
 
     def _finished(self, seq: int, body: dict[str, Any]) -> None:
         why = text(body, "stopped_by", "stop")
-        told, self._cut = self._cut, False
+        told, self._told = self._told, False
         if told or why in ("stop", "asked", "restarted"):
             return  # nothing went wrong, or one record of the interruption stands already
         reason = "the person stopped it" if why == "cancelled" else text(body, "detail") or why
@@ -167,8 +196,11 @@ class Projector:
 
     # -- building messages
 
-    def _close(self, texts: list[tuple[int, str]]) -> None:
-        self._closed.append(self._user_message(texts))
+    def _close(self, reply: int, texts: list[tuple[int, str]]) -> None:
+        message = self._user_message(texts)
+        self._closed.append(message)
+        # A message without anything to say gets a text of its own, which has no number.
+        self._places.append((reply, [said for said, _ in texts] or [0] * (len(message["content"]) - len(self._calls))))
         for call in self._calls:
             if call.answer is None:
                 self._unanswered[call.raw] = call
@@ -183,14 +215,22 @@ class Projector:
 
 
 def project(events: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
-    """The messages of a log as `session.read` gives it: in reading order, a summary where its span began."""
+    """The messages of a log as `session.read` gives it: in the order of the log, compacted spans left out."""
     projector = Projector(model)
     for event in events:
         projector.feed(event)
     return projector.messages()
 
 
-def _compaction(body: dict[str, Any]) -> str:
+def _began(body: dict[str, Any], seq: int) -> int:
+    """The first number the compaction at `seq` stands for; `seq` itself where it names none."""
+    spans = body.get("spans")
+    pairs = [span for span in spans if isinstance(span, list) and len(span) == 2] if isinstance(spans, list) else []
+    firsts = [first for first, last in pairs if type(first) is int and type(last) is int and 1 <= first <= last < seq]
+    return min(firsts, default=seq)
+
+
+def _summary(body: dict[str, Any]) -> str:
     replaced = number(body, "replaced")
     return markers.note(
         f"{replaced or 'Earlier'} messages of this conversation are summarised here; the originals are in the log.\n"

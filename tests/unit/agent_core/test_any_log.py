@@ -115,7 +115,7 @@ def test_every_log_is_a_valid_request(agent: SimpleNamespace, log: list[dict[str
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @given(log=logs())
-@settings(ANY_LOG, max_examples=3_000)
+@settings(ANY_LOG, max_examples=5_000)
 def test_very_many_logs_are_valid_requests(agent: SimpleNamespace, log: list[dict[str, Any]]) -> None:
     check(agent.project.project(log, "m1"))
 

@@ -118,6 +118,33 @@ def test_5_a_cut_reply_is_kept_with_one_record_of_the_interruption(project: Any)
     assert len(words(messages[2])) == 2 and "stopped" in words(messages[2])[0] and words(messages[2])[1] == "next"
 
 
+STOPPED = {"kind": "system-note", "text": "The person stopped this turn.", "about": "stop"}
+RESTARTED = {"kind": "system-note", "text": "Thetis was restarted in the middle of a turn.", "about": "restart"}
+CUT = assistant(text("half a sen"), partial=True, end="cancelled", detail="Stopped.", seen=2)
+
+
+@pytest.mark.parametrize(
+    ("between", "cause"),
+    [
+        ([STOPPED], "stopped"),
+        ([STOPPED, CUT], "stopped"),
+        ([CUT, STOPPED], "stopped"),
+        ([STOPPED, RESTARTED], "stopped"),
+        ([assistant(use("a", "run")), ran("a"), STOPPED, result("a", "", "cancelled")], "stopped"),
+        ([assistant(text("half"), partial=True, end="transport", detail="The connection broke.")], "connection broke"),
+        ([RESTARTED], "restarted"),
+        ([], "the person stopped it"),
+    ],
+)
+def test_5_however_a_turn_was_interrupted_one_record_says_so_and_why(project: Any, between: Events, cause: str) -> None:
+    started = {"kind": "turn-started", "turn": "t1"}
+    ended = {"kind": "turn-finished", "turn": "t1", "stopped_by": "cancelled", "detail": "Stopped."}
+    messages = project(user("hi"), started, *between, ended, user("next"), {**started, "turn": "t2"}, STOPPED)
+    notes = [said for message in messages for said in words(message) if said.startswith("[system note]")]
+    assert cause in notes[0].lower() and len(notes) == 2, notes
+    assert notes[1] == "[system note] The person stopped this turn.", "the next turn's own"
+
+
 def test_a_turn_that_ended_early_without_words_is_recorded_once(project: Any) -> None:
     ended = {"kind": "turn-finished", "turn": "t1", "stopped_by": "limit", "detail": "60 model calls."}
     messages = project(user("hi"), assistant(text("ok")), ended, user("next"))
@@ -165,14 +192,32 @@ def test_notes_and_system_nudges_carry_their_marker(project: Any) -> None:
     assert said == ["hi", "[system note] restarted", "[system note] children wait"]
 
 
-def test_48_a_compaction_stands_where_its_span_began_and_the_last_message_stays_last(agent: SimpleNamespace) -> None:
+def test_38_48_a_summary_stands_where_its_span_began_and_the_last_message_stays_last(agent: SimpleNamespace) -> None:
     compaction = {"kind": "compaction", "spans": [[2, 3]], "summary": "read f", "replaced": 2}
-    first, _, _, last, summary = log(user("first"), assistant(text("gone")), user("gone too"), user("last"), compaction)
-    shown = [first, summary, last, *log(assistant(text("ok"), seen=4))]  # the store puts it where its span began
-    messages = agent.project.project(shown, "m1")
+    first, _, _, last, summary, reply, more = log(user("first"), assistant(text("gone")), user("gone too"), user("last"),
+                                                  compaction, assistant(text("ok"), seen=5), user("more"))  # fmt: skip
+    messages = agent.project.project([first, last, summary, reply, more], "m1")  # as the store gives it
     check(messages)
     said = words(messages[0])
-    assert said[0] == "first" and "read f" in said[1] and said[2] == "last" and len(messages) == 3
+    assert said[0] == "first" and "read f" in said[1] and said[2] == "last" and words(messages[2]) == ["more"]
+
+
+def test_a_summary_is_laid_out_in_the_middle_of_a_history(agent: SimpleNamespace) -> None:
+    bodies = [
+        user("one"), assistant(use("a", "read")), result("a"), user("two"), assistant(text("old")), user("three"),
+        assistant(text("kept")), user("four"), {"kind": "compaction", "spans": [[5, 5]], "summary": "A"},
+        {"kind": "compaction", "spans": [[1, 3]], "summary": "B"},
+    ]  # fmt: skip
+
+    def shown(*left_out: int) -> list[list[str]]:
+        messages = agent.project.project([event for event in log(*bodies) if event["seq"] not in left_out], "m1")
+        check(messages)
+        return [[said.splitlines()[-1] for said in words(message)] for message in messages if message["role"] == "user"]
+
+    assert shown(5, 10) == [["one"], ["two", "A", "three"], ["four"]]
+    assert shown(1, 2, 3, 9) == [["B", "two"], ["three"], ["four"]]
+    assert shown(1, 2, 3, 5) == [["B", "two", "A", "three"], ["four"]]
+    assert shown(*range(1, 9)) == [["B", "A"]]
 
 
 def test_what_a_fork_inherited_is_older_than_its_own_events(agent: SimpleNamespace) -> None:
