@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from thetis_kernel.protocol.events import Body
 from thetis_kernel.protocol.net import Fetched, Wanted
-from thetis_kernel.protocol.worker import GuestBundle, Place
+from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Place, Verdict
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.tree import Tree
 
@@ -69,6 +69,14 @@ class TurnContext:
     """The conversation's terminals; None where there are none."""
     harmless: set[str] = field(default_factory=set)
     """Calls of tool guests that declare to change nothing: no effect is permitted for them."""
+    callers: dict[str, str] = field(default_factory=dict)
+    """The tool guest that runs for a call."""
+    effects: int = 0
+    """Effects that were judged in this turn."""
+    consent: Callable[[AskApproval], Verdict] | None = None
+    """Asks the gateway, and through it the person; None where nobody can be asked."""
+    confine: Callable[[], object] = field(default=lambda: None)
+    """Raises WallError when commands cannot be confined here and nobody agreed to run them all the same."""
     fetch: Callable[[str, Wanted], Fetched] | None = None
     """(tool name, request) -> answer, by the process that has the network; set by the worker."""
     reading: Callable[[Path, list[str]], list[str]] = field(default=lambda base, program: program)

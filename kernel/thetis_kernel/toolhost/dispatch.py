@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from thetis_kernel.protocol.events import ToolInvocation, ToolResult
 from thetis_kernel.protocol.ids import new_call_id
 from thetis_kernel.toolhost import authority, bounds
 from thetis_kernel.toolhost.context import TurnContext
-from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform
+from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform, permitted
 
 MAX_CALLS = 64
 """Of one reply; more are refused one by one, so that each still has its result."""
@@ -27,6 +28,8 @@ TOOL_PREFIX = "tool:"
 ANSWER = "answer"
 
 Outcome = Literal["ok", "error", "refused", "interrupted", "cancelled"]
+Done = tuple[Outcome, str, dict[str, Any]]
+Effect = Callable[[], Done]
 
 
 class Call(msgspec.Struct, frozen=True, rename={"op_args": "op-args"}):
@@ -80,13 +83,13 @@ def direct(context: TurnContext, op: str, arguments: dict[str, Any]) -> dict[str
     if not OPERATIONS[op].changes:
         return perform(context, op, "", arguments)
     call = new_call_id()
-    authority.permit(context, op, call)
+    run = permitted(context, op, call, arguments)
     context.journal.append(ToolInvocation(call=call, name=op, args=arguments, op=op, mutating=True, turn=context.turn,
                                           origin="agent"))
     crash.point("tool.intent")
     started = time.monotonic()
     try:
-        data = perform(context, op, call, arguments)
+        data = run()
     except ThetisError as error:
         _record(context, call, "error", _told(error), {"code": error.code}, started)
         raise
@@ -112,18 +115,19 @@ def _run_together(context: TurnContext, group: list[Call], results: dict[str, To
 
 
 def _one(context: TurnContext, call: Call, too_many: bool) -> ToolResult:
+    """One call: permitted (which may take as long as a person thinks), then its intent is logged, then it runs.
+
+    A crash while a person thinks leaves no invocation: such a call is known not to have run.
+    """
     mutating = changes(context, call)
+    run = _permitted(context, call, mutating, too_many)
     context.journal.append(
         ToolInvocation(call=call.id, name=call.name, args=call.args, op=call.op, mutating=mutating, turn=context.turn))
     if mutating:
         crash.point("tool.intent")
     started = time.monotonic()
-    if context.cancelled.is_set():
-        return _record(context, call.id, "cancelled", "Stopped before it ran.", {}, started)
-    if too_many:
-        return _record(context, call.id, "error", f"Not run: a reply may hold {MAX_CALLS} calls.", {}, started)
     try:
-        outcome, content, data = _effect(context, call, mutating)
+        outcome, content, data = run()
     except Refused as error:
         return _record(context, call.id, "refused", _told(error), {"code": error.code}, started)
     except ThetisError as error:
@@ -135,19 +139,37 @@ def _one(context: TurnContext, call: Call, too_many: bool) -> ToolResult:
     return _record(context, call.id, outcome, content, data, started)
 
 
-def _effect(context: TurnContext, call: Call, mutating: bool) -> tuple[Outcome, str, dict[str, Any]]:
+def _permitted(context: TurnContext, call: Call, mutating: bool, too_many: bool) -> Effect:
+    """What the call will do; when it may not, what raises the reason."""
+    def instead(error: Exception) -> Effect:
+        def told() -> Done:
+            raise error
+        return told
+
+    if context.cancelled.is_set():
+        return instead(ThetisError("Stopped before it ran.", code="cancelled"))
+    if too_many:
+        return lambda: ("error", f"Not run: a reply may hold {MAX_CALLS} calls.", {})
     if call.op == ANSWER:
-        return "ok" if call.op_args.get("ok") else "error", str(call.op_args.get("text", "")), {}
+        return lambda: ("ok" if call.op_args.get("ok") else "error", str(call.op_args.get("text", "")), {})
+    try:
+        if call.op.startswith(TOOL_PREFIX):
+            guest = _guest(context, call, mutating)
+            return lambda: _effect(lambda: {"": guest()}, mutating)
+        run = permitted(context, call.op, call.id, call.op_args)
+    except Exception as error:  # noqa: BLE001 - raised again where the call's one result is made of it
+        return instead(error)
+    return lambda: _effect(run, mutating)
+
+
+def _effect(run: Callable[[], dict[str, Any]], mutating: bool) -> Done:
     if mutating:
         crash.point("tool.running")
-    if call.op.startswith(TOOL_PREFIX):
-        text = _call_guest(context, call, mutating)
-        if mutating:
-            crash.point("tool.effect-done")
-        return "ok", text, {}
-    data = perform(context, call.op, call.id, call.op_args)
+    data = run()
     if mutating:
         crash.point("tool.effect-done")
+    if "" in data:  # a tool guest's text
+        return "ok", str(data[""]), {}
     failed = bool(data.get("timed_out")) or data.get("exit") not in (None, 0) or bool(data.get("signal"))
     failed = failed or data.get("ok") is False  # the gate's verdict over a change
     outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
@@ -155,16 +177,18 @@ def _effect(context: TurnContext, call: Call, mutating: bool) -> tuple[Outcome, 
     return outcome, msgspec.json.encode(data).decode(), facts
 
 
-def _call_guest(context: TurnContext, call: Call, mutating: bool) -> str:
-    name = call.op[len(TOOL_PREFIX):]
-    if name not in context.guests or context.call_guest is None:
+def _guest(context: TurnContext, call: Call, mutating: bool) -> Callable[[], str]:
+    """What calls the tool guest. Each of its effects is permitted where it happens."""
+    name, invoke = call.op[len(TOOL_PREFIX):], context.call_guest
+    if name not in context.guests or invoke is None:
         raise BadArguments(f"There is no tool {name[:80]!r}.", hint="Known: " + (", ".join(sorted(context.guests)) or "none"))
     if mutating and not authority.may(context, "write"):
         raise Refused("This conversation is in a read-only mode: a tool that changes things is not called.",
                       capability="write", hint="A person can switch the mode.")
     if not mutating:
         context.harmless.add(call.id)
-    return context.call_guest(name, call.id, call.op_args or call.args)
+    context.callers[call.id] = name
+    return lambda: invoke(name, call.id, call.op_args or call.args)
 
 
 def _record(context: TurnContext, call: str, outcome: Outcome, content: str, data: dict[str, Any],

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, NamedTuple
 
 from thetis_kernel.toolhost.files import MAX_READ, MAX_WRITE, decode
 from thetis_kernel.toolhost.tree import PathError, Tree
 
 
+class Changed(NamedTuple):
+    """A file's text after an edit that was not written yet; `first` is the first changed line."""
+
+    text: str
+    replaced: int
+    first: int
+
+
 def edit_file(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> dict[str, Any]:
     """Replace `old` by `new`. Line endings of the file are kept. Raises PathError saying what to change in the call."""
+    done = changed(tree, path, old, new, replace_all)
+    tree.write_text(path, done.text)
+    return {"path": tree.shown(path), "replaced": done.replaced, "line": done.first}
+
+
+def changed(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> Changed:
+    """What `edit_file` would write. Raises PathError saying what to change in the call."""
     if not old:
         raise PathError("old_text is empty.", code="bad-arguments", hint="Give the text to replace, or write the whole file.")
     if old == new:
@@ -27,12 +42,10 @@ def edit_file(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> d
         lines = [str(text.count("\n", 0, at) + 1) for at in _occurrences(text, old)]
         raise PathError(f"old_text occurs {count} times in {path} (lines {', '.join(lines[:10])}).", code="many-matches",
                         hint="Include more of the surrounding text, or set replace_all.")
-    changed = text.replace(old, new)
-    if len(changed) > MAX_WRITE:
+    after = text.replace(old, new)
+    if len(after) > MAX_WRITE:
         raise PathError(f"{path} would grow past {MAX_WRITE} bytes.")
-    first = text.count("\n", 0, text.index(old)) + 1
-    tree.write_text(path, changed)
-    return {"path": tree.shown(path), "replaced": count, "line": first}
+    return Changed(after, count, text.count("\n", 0, text.index(old)) + 1)
 
 
 def _crlf(text: str) -> str:

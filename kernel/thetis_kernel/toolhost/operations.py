@@ -14,6 +14,7 @@ import msgspec
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, search
 from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.intentions import intended
 from thetis_kernel.toolhost.terminals import calls as terminals
 
 Arguments = dict[str, Any]
@@ -140,11 +141,17 @@ OPERATIONS: dict[str, Operation] = {
 
 def perform(context: TurnContext, name: str, call: str, arguments: Arguments) -> dict[str, Any]:
     """Permit and run one operation. Raises errors of the tree: Refused, BadArguments, PathError, WallError, ..."""
+    return permitted(context, name, call, arguments)()
+
+
+def permitted(context: TurnContext, name: str, call: str, arguments: Arguments) -> Callable[[], dict[str, Any]]:
+    """What runs the operation, once it is permitted; may wait for a person. Raises Refused, BadArguments, PathError, ..."""
     operation = OPERATIONS.get(name)
     if operation is None:
         raise BadArguments(f"There is no operation {name[:80]!r}.", hint="Known: " + ", ".join(sorted(OPERATIONS)) + ".")
-    authority.permit(context, name, call)
-    return operation.run(context, call, _checked(operation, arguments))
+    authority.permit(context, name, call, lambda: intended(context, name, _checked(operation, arguments)))
+    checked = _checked(operation, arguments)
+    return lambda: operation.run(context, call, checked)
 
 
 def _checked(operation: Operation, arguments: Arguments) -> Arguments:

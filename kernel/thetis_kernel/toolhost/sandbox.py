@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from thetis_kernel.toolhost import authority, network
+from thetis_kernel.toolhost import authority, files, network
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import BadArguments, perform
 
 Import = Callable[..., str | int | None]
+WHOLE = -1
+"""As the limit of a read: the whole text as it is, lines uncut, for a tool that takes it in itself."""
 
 
 def sandbox_imports(context: TurnContext, call: str, tool: str = "") -> dict[str, Import]:
@@ -21,6 +23,9 @@ def sandbox_imports(context: TurnContext, call: str, tool: str = "") -> dict[str
 
     def read_file(path: str, options_json: str) -> str:
         options = _options(options_json, {"offset", "limit"})
+        if options.get("limit") == WHOLE:
+            authority.permit(context, "sandbox.read-file", call)
+            return files.read_whole(context.tree, path)
         data = perform(context, "files.read-file", call, {"path": path, **options})
         return str(data["text"])
 

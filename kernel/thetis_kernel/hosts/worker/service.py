@@ -11,7 +11,17 @@ from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.checking import check_history
 from thetis_kernel.hosts.worker.turn import Turn
-from thetis_kernel.protocol.worker import CancelTurn, CheckHistory, Deliver, HistoryChecked, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import (
+    CancelTurn,
+    CheckHistory,
+    Deliver,
+    HistoryChecked,
+    ModeChanged,
+    Notice,
+    RunTurn,
+    TurnOutcome,
+)
+from thetis_kernel.toolhost.terminals.pool import Pool
 from thetis_kernel.wasm.call import stores_opened, stuck_calls
 
 if TYPE_CHECKING:
@@ -28,17 +38,22 @@ class WorkerService:
         self._fds = fds
         self._lock = threading.Lock()
         self._turn: Turn | None = None
+        self._pool = Pool(lambda text: self.peer.tell(Notice(text=text)))
         self._stopped = ""
         """The turn a stop came for last, perhaps before its thread had begun it."""
+        self._mode: ModeChanged | None = None
+        """The change of mode that came last, for the same reason."""
 
     def run_turn(self, ask: RunTurn, serving: Serving) -> TurnOutcome:
         """Run one turn to its end; a second one at the same time is refused."""
-        turn = Turn(ask, self.peer, self._fds)
+        turn = Turn(ask, self.peer, self._fds, self._pool)
         with self._lock:
             if self._turn is not None:
                 raise ThetisError("This conversation already has a running turn.", code="busy")
             self._turn = turn
             stopped = self._stopped == ask.turn
+            if self._mode is not None and self._mode.turn == ask.turn:
+                turn.mode(self._mode)
         if stopped:
             turn.cancel()
         try:
@@ -66,6 +81,13 @@ class WorkerService:
         if turn is not None and turn.id == tell.turn:
             turn.cancel()
 
+    def change_mode(self, tell: ModeChanged) -> None:
+        """Judge the effects of the turn it names by another mode from now on."""
+        with self._lock:
+            self._mode = tell
+            if self._turn is not None and self._turn.id == tell.turn:
+                self._turn.mode(tell)
+
     def deliver(self, tell: Deliver) -> None:
         """Put a nudge into the running turn's inbox."""
         turn = self._turn
@@ -74,7 +96,7 @@ class WorkerService:
 
     def is_idle(self) -> bool:
         """Whether this worker may go now; the supervisor then ends it."""
-        return self._turn is None
+        return self._turn is None and not self._pool.busy
 
 
 def serve(context: ChildContext) -> None:
@@ -82,7 +104,7 @@ def serve(context: ChildContext) -> None:
     service = WorkerService(context.fds)
     service.peer = context.connect(
         asks={RunTurn: service.run_turn, CheckHistory: service.check_history},
-        tells={CancelTurn: service.cancel, Deliver: service.deliver},
+        tells={CancelTurn: service.cancel, Deliver: service.deliver, ModeChanged: service.change_mode},
         is_idle=service.is_idle,
     )
     context.run()

@@ -18,7 +18,8 @@ from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.hosts.worker.surroundings import surroundings
-from thetis_kernel.protocol.worker import CompleteModel, FetchHttp, Output, RunTurn, TurnOutcome
+from thetis_kernel.hosts.worker.terminals import boundary, terminals
+from thetis_kernel.protocol.worker import AskDevKit, CompleteModel, FetchHttp, ModeChanged, Output, RunTurn, TurnOutcome
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
@@ -28,10 +29,13 @@ from thetis_kernel.wasm.runtimes import open_runtime
 
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import ThreadPeer
+    from thetis_kernel.toolhost.terminals.pool import Pool
 
 STOP_GRACE_S = 0.06
 """A stopped agent may return by itself for this long, then its wasm is aborted. It loses nothing by that: the log has it
 all. A stop has 200 ms in all, and a healthy agent's way back from an import takes about 5."""
+DEVKIT_S = 180.0
+"""For an operation of the dev kit: a gate host has 60 s for a candidate (gateway.judging), and two wait for others."""
 STUCK_S = 5.0
 """After an abort, an agent still inside an import for this long is given up; the gateway recycles the worker."""
 
@@ -39,7 +43,7 @@ STUCK_S = 5.0
 class Turn:
     """One turn. `run` blocks its thread until the agent has returned, was aborted, or is stuck."""
 
-    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int]) -> None:
+    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int], pool: Pool) -> None:
         self.id = ask.turn
         self.inbox = Inbox()
         self._ask = ask
@@ -60,8 +64,18 @@ class Turn:
             output=lambda call, text: peer.tell(Output(call=call, text=text)),
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
+            devkit=self._devkit,
             cancelled=self._cancelled,
+            consent=lambda request: peer.call(request, timeout=None, cancel=self._cancelled),
+            confine=lambda: commands.confined("", Path(ask.place.worktree), self._cancelled),
+            terminals=terminals(pool, ask.place, commands, self._cancelled),
         )
+        self._pool = pool
+
+    def mode(self, tell: ModeChanged) -> None:
+        """The person changed the mode: effects are judged by it from now on, also those that wait."""
+        self._context.place = msgspec.structs.replace(
+            self._context.place, mode=tell.mode, read_only=tell.read_only, ask=tell.ask)
 
     def cancel(self) -> None:
         """Stop: effects at once, then the guest."""
@@ -71,6 +85,7 @@ class Turn:
     def run(self) -> TurnOutcome:
         """Call handle-turn and say how it ended; never raises for what a guest does."""
         try:
+            self._pool.begin_turn(boundary(self._ask.place), self._ask.place.read_only, self._journal)
             turn_json = self._turn_json()
             imports = {
                 **sys_imports(self._context, self._ask.agent, _diagnose),
@@ -111,6 +126,17 @@ class Turn:
 
     def _complete(self, request: bytes, record: bool) -> bytes:
         return self._peer.call(CompleteModel(turn=self.id, request=request, record=record), timeout=None)
+
+    def _devkit(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Ask the gateway. A tool that changed serves from the next call on; a call in flight keeps what it began with."""
+        answer = self._peer.call(
+            AskDevKit(turn=self.id, call="", name=name, arguments=msgspec.json.encode(arguments)), timeout=DEVKIT_S)
+        if answer.tool is not None:
+            self._context.guests[answer.tool.aspect.removeprefix("tool/")] = answer.tool
+        if answer.gone:
+            self._context.guests.pop(answer.gone, None)
+        data: dict[str, Any] = msgspec.json.decode(answer.data)
+        return data
 
     @cached_property
     def _tool_runtime(self) -> Any:
