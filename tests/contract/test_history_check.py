@@ -11,8 +11,9 @@ import pytest
 from thetis_kernel.errors import SessionDamaged
 from thetis_kernel.hosts.worker.checking import check_history
 from thetis_kernel.paths import builtin_root
-from thetis_kernel.protocol.events import Nudge, TurnStarted, User
+from thetis_kernel.protocol.events import Assistant, Nudge, TurnStarted, User
 from thetis_kernel.protocol.worker import CheckHistory, GuestBundle, HistoryChecked, LogPage, ReadLog
+from thetis_kernel.store import scrub
 from thetis_kernel.wasm.compiler import compile_bundle
 from thetis_kernel.wasm.runtimes import seal
 
@@ -100,6 +101,16 @@ def test_the_shipped_agent_asks_even_where_a_turn_ran_into_its_limits(fds: dict[
 def test_a_wrong_agent_is_found_out(fds: dict[str, int], line: str, says: str) -> None:
     findings = checked(fds, bundle(ASKING % line)).findings
     assert findings and says in " ".join(findings)
+
+
+def test_a_body_as_deep_as_the_log_allows_can_be_read_and_sent(fds: dict[str, int]) -> None:
+    """One level more, and every turn of that conversation would fail at its first look at the log."""
+    deep: Any = "bottom"
+    for _ in range(200):
+        deep = {"in": [deep]}
+    called = Assistant(blocks=[{"type": "tool_use", "id": "call_a", "name": "edit", "input": deep}], model="m1")
+    stored = [scrub.safe(body)[0] for body in (User(text="go"), called)]
+    assert checked(fds, shipped(), Channel(events(*stored))).findings == []
 
 
 def test_what_an_agent_writes_and_runs_stays_here(fds: dict[str, int]) -> None:

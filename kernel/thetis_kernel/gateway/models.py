@@ -33,6 +33,7 @@ from thetis_kernel.protocol.models import (
     ToolCallDelta,
     Waiting,
 )
+from thetis_kernel.store import scrub
 from thetis_kernel.supervise.handle import Child
 
 STARTS_OVER = "\n\n[The reply broke off here and starts over.]\n\n"
@@ -168,7 +169,7 @@ class ModelRelay:
 
     def _own_ids(self, stream: _Stream, finished: Finished) -> Finished:
         blocks = [{**block, "id": stream.call_id(str(block.get("id", "")))} if block.get("type") == "tool_use" else block
-                  for block in finished.blocks]
+                  for block in scrub.value(finished.blocks, 1)]  # as the log will hold them: the agent acts on the same
         return msgspec.structs.replace(finished, blocks=blocks)
 
     def streamed(self, tell: Streamed) -> None:

@@ -14,8 +14,9 @@ import msgspec
 from thetis_kernel.errors import StoreError
 from thetis_kernel.protocol.events import Body, Unknown, encode_body
 
-MAX_DEPTH = 64
-"""Containers inside each other; a guest's JSON parser overflowed its stack at 1,200 (DESIGN 3)."""
+MAX_DEPTH = 60
+"""Containers inside each other. A guest is given 64 at most (DESIGN 3), and reads a body inside a page of events: a list of
+objects in an object. A deeper body would keep its conversation's agent from reading the log for ever."""
 CUT = "[nested too deeply]"
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -15,7 +15,7 @@ import msgspec
 from thetis_kernel.errors import GuestError, Refused, ThetisError
 from thetis_kernel.hosts.worker.imports import MAX_PAGE, Import
 from thetis_kernel.hosts.worker.journal import GatewayJournal
-from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.events import Event, Nudge, User
 from thetis_kernel.protocol.history import missing, violations
 from thetis_kernel.protocol.worker import CheckHistory, HistoryChecked
 from thetis_kernel.wasm.call import GuestCall
@@ -31,9 +31,14 @@ _SHOWN = 60
 
 def check_history(ask: CheckHistory, peer: ThreadPeer, fds: dict[str, int]) -> HistoryChecked:
     """Have the agent make its next request twice and judge it. A failing guest is a finding, not an error."""
+    journal = GatewayJournal(peer)
+    try:
+        said = _said(journal)
+    except ThetisError as error:
+        return HistoryChecked(findings=[f"The log cannot be read: {error.message}"])
     asked: list[_Unasked] = []
     for _ in range(2):
-        turn = _Unasked(GatewayJournal(peer), ask.turn)
+        turn = _Unasked(journal, ask.turn)
         runtime = open_runtime("agent", fds["runtime-agent"])
         call = GuestCall(runtime, ask.agent.bundle, turn.imports(), AGENT_LIMITS)
         try:
@@ -49,20 +54,19 @@ def check_history(ask: CheckHistory, peer: ThreadPeer, fds: dict[str, int]) -> H
     except (ValueError, RecursionError, AttributeError):
         return HistoryChecked(findings=["The agent's request is not a JSON object."], size=len(first.request))
     findings = violations(messages)
-    lost = missing(first.said.values(), messages)
+    lost = missing(said, messages)
     findings += [f"The request does not hold, word for word and in order: {_shown(words)}" for words in lost]
     if first.request != second.request:
         findings.append("Made twice from the same log, the request is not the same.")
     count = len(messages) if isinstance(messages, list) else 0
-    return HistoryChecked(findings=findings, messages=count, size=len(first.request), said=len(first.said))
+    return HistoryChecked(findings=findings, messages=count, size=len(first.request), said=len(said))
 
 
 class _Unasked:
-    """One turn up to its first question. `request`: that question's JSON; `said`: a person's words by number."""
+    """One turn up to its first question. `request`: that question's JSON, "" when it never came."""
 
     def __init__(self, journal: GatewayJournal, turn: str) -> None:
         self.request = ""
-        self.said: dict[int, str] = {}
         self._journal = journal
         self._turn = turn
         self._own: list[dict[str, Any]] = []
@@ -83,8 +87,6 @@ class _Unasked:
 
     def _read(self, after: int, max_bytes: int) -> str:
         page = self._journal.read(after, min(max(max_bytes, 1), MAX_PAGE))
-        for event in page.events:
-            self._note(event)
         events: list[Any] = [
             {"seq": e.seq, "kind": e.kind, "ts_ms": e.ts_ms, "body": msgspec.Raw(e.raw)} for e in page.events
         ]
@@ -111,17 +113,27 @@ class _Unasked:
     def _refuse(self, calls_json: str) -> str:
         raise Refused("Nothing is run while a history is looked at.", capability="exec")
 
-    def _note(self, event: Event) -> None:
-        """Remember what a person said: it has to be in the request."""
-        if event.kind not in ("user", "nudge"):
-            return
-        try:
-            body = msgspec.json.decode(event.raw)
-        except msgspec.MsgspecError as error:
-            raise ThetisError(f"Event {event.seq} is not JSON.", code="body-invalid") from error
-        words = body.get("text") if isinstance(body, dict) and body.get("source") != "system" else None
-        if isinstance(words, str) and words.strip():
-            self.said[event.seq] = words
+
+def _said(journal: GatewayJournal) -> list[str]:
+    """A person's words in the log as it is projected, whatever the agent reads of it."""
+    words: list[str] = []
+    after, end = 0, False
+    while not end:
+        page = journal.read(after, MAX_PAGE)
+        words += [said for event in page.events if (said := _words(event)).strip()]
+        after, end = page.events[-1].seq if page.events else after, page.end or not page.events
+    return words
+
+
+def _words(event: Event) -> str:
+    """What a person says in the event; "" for all others, and for one nobody can read."""
+    try:
+        body = event.body
+    except msgspec.MsgspecError:
+        return ""
+    if isinstance(body, User) or (isinstance(body, Nudge) and body.source == "user"):
+        return body.text
+    return ""
 
 
 def _shown(words: str) -> str:
