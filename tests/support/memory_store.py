@@ -317,7 +317,7 @@ class MemoryStore:
             session, ids.short(session), body.root, body.origin, body.relation, body.parent, body.parent_seq,
             body.branch, events[0].ts_ms, events[0].seq, events[-1].seq, events[-1].hash, events[-1].ts_ms,
             title or summary.UNTITLED, preview, own.mode, own.model, own.archived, own.turn.turn if own.turn else "",
-            own.interrupted, own.turns, 0,
+            own.interrupted or own.waiting > 0, own.turns, 0,
         )  # fmt: skip
 
     def _cut(self, events: list[Event], limit: int, max_bytes: int) -> list[Event]:

@@ -11,10 +11,13 @@ import contextlib
 
 from thetis_kernel.cli.printing import Answer
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.protocol.events import Event, TurnFinished
+from thetis_kernel.protocol.events import Event, TurnFinished, TurnStarted
 from thetis_kernel.protocol.ids import new_event_id
 
 STOP_SECONDS = 20.0
+MAX_RESUMES = 2
+"""Times one turn is asked for again after kernels that died with it (DESIGN 6: at most twice). What a live gateway has
+given up after as many attempts of its own is not asked for."""
 
 
 class Followed:
@@ -30,9 +33,11 @@ class Followed:
         self._event_id = new_event_id()
         self._seen = 0
         self._said_at = 0
-        self._resumed = False
+        self._resumes = 0
+        self._attempt = 0
+        self._end: TurnFinished | None = None
         self.session = ""
-        self.detail = ""
+        self.detail = "No turn was begun for these words."
 
     async def follow(self, client: GatewayClient) -> str:
         """What ended the turn (`TurnFinished.stopped_by`). Raises what the client raises."""
@@ -45,14 +50,11 @@ class Followed:
             self.session = self._answer.session = found.id
         said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes)
         self._said_at = said.seq
-        async with contextlib.aclosing(client.events(self.session, self._seen)) as events:
-            async for stored in events:
-                end = self._take(stored.event)
-                if end is not None and end.stopped_by == "restarted":
-                    return await self._after_restarts(client)
-                if end is not None:
-                    return end.stopped_by
-        return "error"
+        await self._read_on(client)
+        while self._is_cut() and max(self._resumes, self._attempt) < MAX_RESUMES and await client.resume(self.session):
+            self._resumes += 1
+            await self._read_on(client)
+        return self._end.stopped_by if self._end is not None else "error"
 
     async def stop(self, client: GatewayClient) -> None:
         """Stop the turn and wait for its end in the log."""
@@ -64,31 +66,30 @@ class Followed:
             for event in (await client.read(self.session, self._seen)).events:
                 self._take(event)
 
-    async def _after_restarts(self, client: GatewayClient) -> str:
-        """The turn was cut. A live gateway goes on with it by itself; after a kernel's death we ask for it, once."""
-        await client.wait_idle(self.session)
-        stopped_by = await self._catch_up(client)
-        if stopped_by == "restarted" and not self._resumed:
-            self._resumed = True
-            if await client.resume(self.session):
-                await client.wait_idle(self.session)
-                stopped_by = await self._catch_up(client)
-        return stopped_by
+    async def _read_on(self, client: GatewayClient) -> None:
+        """Read until our turn has its end, or nothing runs any more. A live gateway goes on by itself with a turn its
+        worker did not survive; one that was never begun, or that a kernel's death cut, is for us to ask for."""
+        idle = asyncio.ensure_future(client.wait_idle(self.session))
+        try:
+            async with contextlib.aclosing(client.events(self.session, self._seen, until=idle)) as events:
+                async for stored in events:
+                    self._take(stored.event)
+                    if not self._is_cut():
+                        return
+            await idle  # whose failure is not the turn's end
+        finally:
+            idle.cancel()
+            await asyncio.gather(idle, return_exceptions=True)
 
-    async def _catch_up(self, client: GatewayClient) -> str:
-        stopped_by = "restarted"
-        while page := (await client.read(self.session, self._seen)).events:
-            for event in page:
-                end = self._take(event)
-                stopped_by = end.stopped_by if end is not None else stopped_by
-        return stopped_by
+    def _is_cut(self) -> bool:
+        return self._end is None or self._end.stopped_by == "restarted"
 
-    def _take(self, event: Event) -> TurnFinished | None:
-        """Print the event; the end of a turn when it is one that came after our words."""
+    def _take(self, event: Event) -> None:
+        """Print the event, and note the end of a turn when it is one that came after our words."""
         self._seen = event.seq
         self._answer.event(event)
         body = event.body
-        if isinstance(body, TurnFinished) and event.seq > self._said_at:
-            self.detail = body.detail
-            return body
-        return None
+        if isinstance(body, TurnStarted):
+            self._end, self._attempt = None, body.attempt
+        elif isinstance(body, TurnFinished) and event.seq > self._said_at:
+            self._end, self.detail = body, body.detail

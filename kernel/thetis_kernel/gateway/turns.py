@@ -32,6 +32,8 @@ from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunT
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
+MAX_WAKES = 5
+"""Turns that notices begin one after the other without a person's words: a loop of them ends here."""
 STOPPED = "Not run: the person stopped the turn."
 STOPPED_RUNNING = "The person stopped the turn while this call was running. Its outcome is unknown; check before doing it again."
 STOP_WAIT_S = 0.12
@@ -56,6 +58,7 @@ class Turns:
         self._changed = changed
         self._turns: dict[str, Turn] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._wakes: dict[str, int] = {}
         self.workers: Workers | None = None
         """Set by the gateway right after both exist; they need each other."""
         self.closing = False
@@ -83,6 +86,7 @@ class Turns:
                     turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
                 return event.seq, "nudge", turn.id
             self._check_open()
+            self._wakes[session] = 0
             event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
             if event.seq <= known and event.seq != (await self._log.state(session)).waiting:
                 return event.seq, "turn", ""  # said before, and a turn was begun; the log gave the old event
@@ -94,11 +98,30 @@ class Turns:
         """Go on with an interrupted conversation without new words; False when there is nothing to go on with."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             state = await self._log.state(session)
-            if self._turns.get(session) is not None or not state.interrupted:
+            if self._turns.get(session) is not None or state.state != "interrupted":
                 return False
             self._check_open()
             self._begin(session, 0, attended)
             return True
+
+    async def notice(self, session: str, text: str) -> None:
+        """Something ended in the worker that the agent began: its running turn hears of it, else a new one does.
+
+        Begins a turn only where the last one ended by itself, a person's stop holds; and MAX_WAKES times in a row at most.
+        """
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            turn = self._turns.get(session)
+            if turn is not None and turn.ending:
+                await turn.done.wait()
+                turn = self._turns.get(session)
+            said = Nudge(text=text, source="system", turn=turn.id if turn is not None else "")
+            event = await self._log.append(session, said)
+            if turn is not None:
+                if turn.deliver is not None:
+                    turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
+            elif self._wakes.get(session, MAX_WAKES) < MAX_WAKES and not self.closing and self._log.store.accepts_turns():
+                self._wakes[session] += 1
+                self._begin(session, 0, False)
 
     async def go_on(self, session: str) -> bool:
         """A person at a screen gave consent nothing waited for: begin a turn that can use it, unless one is running."""
@@ -200,6 +223,8 @@ class Turns:
             outcome, died = await self._outcome(turn)
             turn.ending = True
             await self._finish(turn, outcome, "restarted" if died else outcome.stopped_by)
+            if turn.stop.is_set() or outcome.stopped_by != "stop":
+                self._wakes[turn.session] = MAX_WAKES  # what the person stopped stays stopped, and so does what failed
             follow_up = await self._follow_up(turn, outcome, died)
         except Exception as error:  # whatever it is: a turn without an end leaves everybody waiting for it
             turn.ending = True
@@ -234,7 +259,8 @@ class Turns:
         if self.workers is None:
             raise ThetisError("The gateway is not open.", code="closing")
         worktree = asyncio.ensure_future(self._repository.ensure_worktree(turn.session))
-        others = asyncio.gather(self.workers.ensure(turn.session), self._guests.agent(), self._guests.tools())
+        others = asyncio.gather(
+            self.workers.ensure(turn.session), self._guests.agent(turn.session), self._guests.tools(turn.session))
         others.add_done_callback(lambda done: done.cancelled() or done.exception())  # a stop does not wait for them
         try:
             await self._unless_stopped(turn, worktree, others)

@@ -82,8 +82,7 @@ class SessionState(msgspec.Struct):
     `children`: sub-agents not settled. `turns`: how many were begun, resumes not counted. `said`: the last text of a person
     or a reply. `unread_nudges`: a person's nudges since the last reply. `spent`: tokens and dollars by model since the
     conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
-    while no turn was begun for them, else 0. `interrupted`: there is something to resume, a turn cut by a restart or waiting
-    words.
+    while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
     """
 
     seq: int = 0
@@ -125,10 +124,10 @@ class SessionState(msgspec.Struct):
 
     @property
     def state(self) -> str:
-        """idle, running (a turn is open) or interrupted (see there)."""
+        """idle, running (a turn is open) or interrupted (there is something to resume: a turn that was cut, or words)."""
         if self.turn is not None:
             return "running"
-        return "interrupted" if self.interrupted else "idle"
+        return "interrupted" if self.interrupted or self.waiting else "idle"
 
     @property
     def preview(self) -> str:
@@ -245,7 +244,7 @@ def _user(state: SessionState, seq: int, body: User) -> None:
     state.approvals.clear()
     state.granted.clear()
     state.questions.clear()
-    state.interrupted, state.waiting = True, seq
+    state.interrupted, state.waiting = False, seq
 
 
 def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
@@ -289,7 +288,7 @@ def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
 
 
 def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
-    state.turn, state.last_finished = None, body
+    state.turn, state.last_finished, state.waiting = None, body, 0
     if body.stopped_by == "cancelled":
         state.approvals.clear()
     state.interrupted = body.stopped_by == "restarted"
