@@ -1,6 +1,6 @@
 """`guest.toml`: what a guest says of itself, typed, and every way it can be wrong as a diagnostic with its line.
 
-    name = "outline"              # a tool's is its directory's name: [a-z0-9-], 1-48, no hyphen at an edge
+    name = "outline"              # a tool's is its directory's name: [a-z0-9_-], 1-48, neither at an edge
     world = "tool"                # tool, agent or gateway
     version = "0.1.0"
     description = "One sentence."
@@ -27,9 +27,8 @@ from thetis_kernel.forge.diagnostics import Complaints
 from thetis_kernel.forge.layout import MANIFEST, world_of
 
 STEP = "manifest"
-NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?")
-ASPECT_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,46}[a-z0-9])?")
-"""Agents and gateways are named like their directories (`agent_core`), which may hold underscores."""
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,46}[a-z0-9])?")
+"""Like the guest's directory (`agent_core`, `http_fetch`): a word that is neither a path nor an option."""
 GROUP = re.compile(r"[a-z][a-z0-9-]{0,31}")
 VERSION = re.compile(r"\d{1,5}\.\d{1,5}\.\d{1,5}(?:[-+.][0-9A-Za-z.-]{1,32})?")
 CONFIG_KEY = re.compile(r"[a-z][a-z0-9_]{0,47}")
@@ -101,8 +100,7 @@ class _Parser:
     def manifest(self, aspect: str) -> Manifest:
         self._unknown(self._table, _KEYS, "")
         expected = world_of(aspect)
-        pattern = NAME if expected == "tool" else ASPECT_NAME
-        name = self._text("name", pattern, "1-48 of a-z, 0-9 and hyphens, none at an edge")
+        name = self._text("name", NAME, "1-48 of a-z, 0-9, hyphens and underscores, none at an edge")
         world = self._text("world", None, "tool, agent or gateway")
         if world and world != expected:
             self._say(f"world must be {expected!r} for {aspect}", "world")

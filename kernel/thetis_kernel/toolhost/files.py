@@ -10,6 +10,8 @@ from thetis_kernel.toolhost.tree import PathError, Tree
 
 MAX_READ = 64 * 1024 * 1024
 MAX_WRITE = 4 * 1024 * 1024
+MAX_WHOLE = 4 * 1024 * 1024
+"""Of a file a tool guest takes in at once; an import's answer holds 8 MiB."""
 DEFAULT_LINES = 2000
 MAX_LINE = 2000
 MAX_TEXT = 40 * 1024
@@ -30,6 +32,8 @@ def decode(data: bytes, path: str) -> tuple[str, bool]:
 
 def read_file(tree: Tree, path: str, offset: int, limit: int) -> dict[str, Any]:
     """Lines of a text file from line `offset` (1-based), at most `limit` (0: DEFAULT_LINES) and MAX_TEXT bytes."""
+    if limit < 0:
+        raise PathError("A limit is not negative.", code="bad-arguments", hint="Leave it out for the default.")
     text, clean = decode(tree.read_bytes(path, MAX_READ), path)
     lines = text.split("\n")
     if lines and lines[-1] == "":
@@ -57,6 +61,11 @@ def read_file(tree: Tree, path: str, offset: int, limit: int) -> dict[str, Any]:
     if not clean:
         result["note"] = "not valid UTF-8; undecodable bytes are shown as U+FFFD"
     return result
+
+
+def read_whole(tree: Tree, path: str) -> str:
+    """All of a text file as it is, at most MAX_WHOLE bytes; undecodable bytes become U+FFFD."""
+    return decode(tree.read_bytes(path, MAX_WHOLE), path)[0]
 
 
 def write_file(tree: Tree, path: str, contents: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def test_a_whole_manifest():
         ('name = "probe"', 'name = "-probe"', 1, "none at an edge"),
         ('name = "probe"', 'name = "Probe"', 1, "1-48 of a-z"),
         ('name = "probe"', f'name = "{"p" * 49}"', 1, "1-48 of a-z"),
-        ('name = "probe"', 'name = "pro_be"', 1, "1-48 of a-z"),
+        ('name = "probe"', 'name = "pro.be"', 1, "1-48 of a-z"),
         ('name = "probe"', "name = 3", 1, "must be a string"),
         ('name = "probe"\n', "", 0, "name is missing"),
         ('world = "tool"', 'world = "agent"', 2, "world must be 'tool'"),
