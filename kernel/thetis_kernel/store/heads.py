@@ -76,7 +76,7 @@ class Head(msgspec.Struct):
                 attachment = body.attachments[0].name if body.attachments else ""
                 self.title = self.title or summary.title(body.text, attachment)
                 self.preview = summary.preview(body.text) or self.preview
-                self.interrupted = 0
+                self.interrupted = 1
             case Assistant():
                 self.preview = summary.preview(said(body)) or self.preview
             case SettingChanged():

@@ -10,8 +10,8 @@ class SessionRow(msgspec.Struct, frozen=True):
 
     `first_seq` is 1 except for a fork, which counts on from its parent's `parent_seq` and begins with the parent's title.
     `open_turn`: the id of the turn that has no end, "" when none; whether anyone works on it is the gateway's to know.
-    `interrupted`: the last turn was cut by a restart and nothing came after. `turns`: how many were begun. `damaged`: the
-    first sequence number that does not verify, 0 when sound. Times are milliseconds, for display.
+    `interrupted`: the last turn was cut by a restart, or none was begun for the last words. `turns`: how many were begun.
+    `damaged`: the first sequence number that does not verify, 0 when sound. Times are milliseconds, for display.
     """
 
     id: str

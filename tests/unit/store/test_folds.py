@@ -79,8 +79,17 @@ def test_statistics_begin_anew_with_a_turn():
 def test_an_interrupted_turn_is_so_until_somebody_goes_on():
     log = [started(), TurnStarted("t", "a", "m"), TurnFinished("t", "restarted")]
     assert folds.fold(events(*log)).state == "interrupted"
-    assert folds.fold(events(*log, User(text="never mind"))).state == "idle"
+    assert folds.fold(events(*log, TurnStarted("t", "a", "m", 1), TurnFinished("t", "stop"))).state == "idle"
     assert folds.fold(events(*log, TurnStarted("t", "a", "m", 1))).state == "running"
+
+
+def test_words_wait_until_a_turn_is_begun_for_them():
+    log = [started(), User(text="one")]
+    assert (folds.fold(events(*log)).state, folds.fold(events(*log)).waiting) == ("interrupted", 2)
+    log += [TurnStarted("t", "a", "m")]
+    assert (folds.fold(events(*log)).state, folds.fold(events(*log)).waiting) == ("running", 0)
+    log += [TurnFinished("t", "stop"), User(text="two")]
+    assert (folds.fold(events(*log)).state, folds.fold(events(*log)).waiting) == ("interrupted", 5)
 
 
 def test_values_are_set_replaced_and_removed():
