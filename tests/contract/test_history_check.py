@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
+from functools import cache, partial
+from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from thetis_kernel.errors import SessionDamaged
+from thetis_kernel.errors import GuestError, SessionDamaged
 from thetis_kernel.hosts.worker.checking import check_history
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.protocol.events import Assistant, Nudge, TurnStarted, User
 from thetis_kernel.protocol.worker import CheckHistory, GuestBundle, HistoryChecked, LogPage, ReadLog
 from thetis_kernel.store import scrub
+from thetis_kernel.wasm.call import GuestCall
 from thetis_kernel.wasm.compiler import compile_bundle
+from thetis_kernel.wasm.limits import AGENT_LIMITS
 from thetis_kernel.wasm.runtimes import seal
 
 from tests.support.logs import events, reply
+from tests.support.native_guest import native_guest
+from tests.support.ordeal import Imports, as_events, lived
 from tests.support.runtimes import DIRECTORY, bundle, runtime
 
 pytestmark = pytest.mark.runtimes
@@ -69,6 +77,7 @@ def _ask(code: str) -> CheckHistory:
     return CheckHistory(turn="t2", turn_json=json.dumps(turn).encode(), agent=GuestBundle("agent", "", code))
 
 
+@cache
 def shipped() -> str:
     agent = builtin_root() / "aspects" / "agent_core"
     return compile_bundle(runtime("compiler"), {path.stem: path.read_text() for path in agent.glob("*.py")})
@@ -111,6 +120,49 @@ def test_a_body_as_deep_as_the_log_allows_can_be_read_and_sent(fds: dict[str, in
     called = Assistant(blocks=[{"type": "tool_use", "id": "call_a", "name": "edit", "input": deep}], model="m1")
     stored = [scrub.safe(body)[0] for body in (User(text="go"), called)]
     assert checked(fds, shipped(), Channel(events(*stored))).findings == []
+
+
+@pytest.fixture
+def native() -> Iterator[SimpleNamespace]:
+    """The agent's modules in this interpreter."""
+    agent = builtin_root() / "aspects" / "agent_core"
+    with native_guest(agent):
+        yield SimpleNamespace(**{path.stem: sys.modules[path.stem] for path in agent.glob("*.py")})
+
+
+def in_wasm(code: str, turn: dict[str, Any], imports: Imports) -> dict[str, Any]:
+    """A turn in the real guest. What an import raises does not cross its boundary, so it is kept and raised here."""
+    raised: list[BaseException] = []
+
+    def kept(function: Any) -> Any:
+        def call(*args: Any) -> Any:
+            try:
+                return function(*args)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        return call
+
+    guarded = {name: kept(function) for name, function in imports.items()}
+    try:
+        answer = GuestCall(runtime("agent"), code, guarded, AGENT_LIMITS).run("handle-turn", json.dumps(turn))
+    except GuestError:
+        raise raised[0] from None
+    if raised:
+        raise raised[0]
+    return json.loads(answer)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_guest_lives_generated_conversations_as_the_native_agent_does(
+    fds: dict[str, int], native: SimpleNamespace, seed: int
+) -> None:
+    """Each of its requests is judged, and compared with the native projection of the same log."""
+    code = shipped()
+    ordeal = lived(native, Random(seed), partial(in_wasm, code))
+    assert checked(fds, code, Channel(as_events(ordeal))).findings == []
+    assert [sent for _, sent in ordeal.requests] == [sent for _, sent in lived(native, Random(seed)).requests]
 
 
 def test_what_an_agent_writes_and_runs_stays_here(fds: dict[str, int]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -62,17 +63,33 @@ CHANGES = {"setting-changed", "rewind", "compaction"}
 """Kinds after which a request need not begin like the one before."""
 
 
+Imports = dict[str, Callable[..., Any]]
+HandleTurn = Callable[[dict[str, Any], Imports], dict[str, Any]]
+
+
 class Killed(BaseException):
     """The process is gone, here and now."""
+
+
+def natively(agent: SimpleNamespace, turn: dict[str, Any], imports: Imports) -> dict[str, Any]:
+    """The agent's turn in this interpreter."""
+    from thetis_guest import _bind
+
+    _bind.install(imports)
+    try:
+        return agent.main.handle_turn(turn)  # type: ignore[no-any-return]
+    finally:
+        _bind.install(None)
 
 
 class Ordeal:
     """One conversation. `events` is its log; `requests` is every history that was sent, with the log's end at that moment."""
 
-    def __init__(self, agent: SimpleNamespace, dice: Random) -> None:
+    def __init__(self, agent: SimpleNamespace, dice: Random, handle_turn: HandleTurn | None = None) -> None:
         self.events: list[Event] = []
         self.requests: list[tuple[int, list[dict[str, Any]]]] = []
         self._agent = agent
+        self._handle_turn = handle_turn or partial(natively, agent)
         self._dice = dice
         self._model = "m1"
         self._turn = ""
@@ -131,13 +148,7 @@ class Ordeal:
             "limits": {"iterations": self._dice.choice((1, 3, 6))},
         }  # fmt: skip
         try:
-            from thetis_guest import _bind
-
-            _bind.install(self._imports())
-            try:
-                outcome = self._agent.main.handle_turn(described)
-            finally:
-                _bind.install(None)
+            outcome = self._handle_turn(described, self._imports())
         except Killed:
             for body in recovery.repairs(self._live()):
                 self.log(body)
@@ -153,7 +164,7 @@ class Ordeal:
         branch = projection.live(len(self.events), projection.rewinds(operations))
         return [event for event in self.events if projection.on(branch, event.seq)]
 
-    def _imports(self) -> dict[str, Callable[..., Any]]:
+    def _imports(self) -> Imports:
         return {
             "session.read": self._read,
             "session.append": self._append,
@@ -328,9 +339,9 @@ class Ordeal:
         self.requests.append((seen, messages))
 
 
-def lived(agent: SimpleNamespace, dice: Random) -> Ordeal:
-    """One whole conversation; `dice` decide how long it is."""
-    ordeal = Ordeal(agent, dice)
+def lived(agent: SimpleNamespace, dice: Random, handle_turn: HandleTurn | None = None) -> Ordeal:
+    """One whole conversation; `dice` decide how long it is. `agent`: its modules, natively; what carries a turn, if not they."""
+    ordeal = Ordeal(agent, dice, handle_turn)
     ordeal.live(dice.randint(1, 6))
     return ordeal
 
