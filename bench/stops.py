@@ -108,7 +108,7 @@ async def measure() -> None:
         os.environ["BENCH_KEY"] = "sk-bench"
         async with gateway(Path(base), {"m.py": "x = 1\n"}) as g:
             real = next(model.id for model in await g.gateway.models.models() if model.id != "rehearsal")
-            agent, tools = await g.gateway.guests.agent(), await g.gateway.guests.tools()
+            agent, tools = await g.gateway.guests.agent(""), await g.gateway.guests.tools("")
             loop_agent = looping(agent, LOOPING_AGENT)
             loop_tools = [looping(tool, LOOPING_TOOL) for tool in tools]
             found: dict[str, list[float]] = {}
@@ -120,10 +120,10 @@ async def measure() -> None:
             await each("retry", real, "come back later", streams("waiting"))
             await each("command", "rehearsal", "run echo begun; sleep 60", streams("output"))
 
-            async def looping_tools() -> list[GuestBundle]:
+            async def looping_tools(_: str) -> list[GuestBundle]:
                 return loop_tools
 
-            g.gateway.guests.tools = looping_tools  # type: ignore[method-assign]
+            g.gateway.guests.tools = looping_tools  # type: ignore[assignment]
             await each(
                 "tool_loop",
                 "rehearsal",
@@ -131,10 +131,10 @@ async def measure() -> None:
                 lambda t: isinstance(t, EventStored) and isinstance(t.event.body, ToolInvocation),
             )
 
-            async def looping_agent() -> GuestBundle:
+            async def looping_agent(_: str) -> GuestBundle:
                 return loop_agent
 
-            g.gateway.guests.agent = looping_agent  # type: ignore[method-assign]
+            g.gateway.guests.agent = looping_agent  # type: ignore[assignment]
             await each("agent_loop", "rehearsal", "loop", stores('"looping"'))
 
             base_times = []

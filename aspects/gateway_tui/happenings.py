@@ -193,5 +193,10 @@ def spending(body: dict[str, Any]) -> list[Block]:
     return []
 
 
+def queue(body: dict[str, Any]) -> list[Block]:
+    """Words for later: they are shown where one types, and once they are said they are a message."""
+    return []
+
+
 def _state(title: str, fields: list[tuple[str, str]] | None = None) -> Block:
     return {"kind": "state", "title": title, "tone": "muted", "fields": [field for field in fields or [] if field[1]]}

@@ -46,6 +46,9 @@ KINDS: dict[str, Draw] = {
     "child-settled": happenings.child_settled,
     "rewind": happenings.rewind,
     "spending": happenings.spending,
+    "queued": happenings.queue,
+    "queue-edited": happenings.queue,
+    "queue-recalled": happenings.queue,
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from thetis_kernel.errors import DeadlineExceeded
 from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval
@@ -67,14 +68,36 @@ class GatewayClient:
         return await self._peer.call(c.CreateConversation(origin="tui" if origin == "tui" else "headless",
                                                           mode=mode, model=model))
 
-    async def submit(self, session: str, text: str, *, event_id: str = "", with_changes: bool = False) -> c.Submitted:
-        """Say something; returns once it is durable. The first message also makes the branch and worktree."""
-        ask = c.Submit(session=session, text=text, event_id=event_id or new_event_id(), with_changes=with_changes)
+    async def submit(
+        self, session: str, text: str, *, event_id: str = "", with_changes: bool = False, later: bool = False, alone: bool = False
+    ) -> c.Submitted:
+        """Say something; returns once it is durable. The first message also makes the branch and worktree.
+
+        `later`: into the queue while a turn runs or words wait. `alone`: the queue does not go on after the words' turn.
+        """
+        ask = c.Submit(session=session, text=text, event_id=event_id or new_event_id(), with_changes=with_changes,
+                       later=later, alone=alone)
         while True:
             try:
                 return await self._peer.call(ask, timeout=SUBMIT_S)
             except DeadlineExceeded:
                 continue  # the same event id is the same message, so asking again is safe
+
+    async def queue(self, session: str) -> list[q.QueuedWords]:
+        """The words that wait, in order."""
+        return await self._peer.call(q.GetQueue(session=session))
+
+    async def edit_queued(self, session: str, identifier: str, text: str) -> None:
+        """Change words of the queue; recalled ones go back to their place."""
+        await self._peer.call(q.EditQueued(session=session, id=identifier, text=text))
+
+    async def recall_queued(self, session: str, identifier: str) -> str:
+        """Take words out of the queue."""
+        return await self._peer.call(q.RecallQueued(session=session, id=identifier))
+
+    async def say_queued(self, session: str) -> bool:
+        """Begin a turn with the next words of the queue."""
+        return await self._peer.call(q.SayQueued(session=session))
 
     async def stop(self, session: str) -> bool:
         return await self._peer.call(c.Stop(session=session))

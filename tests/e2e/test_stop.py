@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from thetis_kernel.gateway import turns
+from thetis_kernel.gateway import endings
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.hosts.worker.service import WorkerService
 from thetis_kernel.protocol.events import (
@@ -59,7 +59,7 @@ async def test_it_does_not_wait_for_a_worker_that_does_not_answer(tmp_path: Path
         os.kill(worker, signal.SIGSTOP)
         try:
             assert await g.client.stop(session) is True
-            await g.until_event(TurnFinished, seconds=turns.KILL_AFTER_S / 2)
+            await g.until_event(TurnFinished, seconds=endings.KILL_AFTER_S / 2)
             assert g.gateway.turns.running(session) is not None, "the worker is still being waited for"
         finally:
             os.kill(worker, signal.SIGCONT)
@@ -76,11 +76,11 @@ async def test_it_does_not_wait_for_a_worktree_or_a_worker_to_be_made(tmp_path: 
     async with gateway(tmp_path) as g:
         never = asyncio.Event()
 
-        async def made(self: object) -> list[GuestBundle]:
+        async def made(*_: object) -> list[GuestBundle]:
             await never.wait()
             return []
 
-        tools, g.gateway.guests.tools = g.gateway.guests.tools, made.__get__(g)  # type: ignore[method-assign]
+        tools, g.gateway.guests.tools = g.gateway.guests.tools, made  # type: ignore[assignment]
         session = await g.start("list")
         await g.until_event(TurnStarted)
         assert await g.client.stop(session) is True

@@ -48,7 +48,8 @@ class Followed:
             else:
                 found = await client.create(origin="headless", mode=self._mode, model=self._model)
             self.session = self._answer.session = found.id
-        said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes)
+        said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes,
+                                   alone=True)
         self._said_at = said.seq
         await self._read_on(client)
         while self._is_cut() and max(self._resumes, self._attempt) < MAX_RESUMES and await client.resume(self.session):

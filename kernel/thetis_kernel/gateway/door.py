@@ -10,6 +10,7 @@ from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.protocol import client as c
+from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval
@@ -93,8 +94,21 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def submit(ask: c.Submit) -> c.Submitted:
         who = attended()
         seq, how, turn = await in_line(ask.session, lambda session: gateway.turns.submit(
-            session, ask.text, ask.event_id, ask.with_changes, attended=who))
-        return c.Submitted(seq=seq, how="nudge" if how == "nudge" else "turn", turn=turn)
+            session, ask.text, ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who))
+        return c.Submitted(seq=seq, how=how, turn=turn)
+
+    async def queue(ask: q.GetQueue) -> list[q.QueuedWords]:
+        return await in_line(ask.session, gateway.turns.queue.all)
+
+    async def edit_queued(ask: q.EditQueued) -> None:
+        await in_line(ask.session, lambda session: gateway.turns.queue.edit(session, ask.id, ask.text))
+
+    async def recall_queued(ask: q.RecallQueued) -> str:
+        return await in_line(ask.session, lambda session: gateway.turns.queue.recall(session, ask.id))
+
+    async def say_queued(ask: q.SayQueued) -> bool:
+        who = attended()
+        return await in_line(ask.session, lambda session: gateway.turns.say_queued(session, attended=who))
 
     async def stop(ask: c.Stop) -> bool:
         return await in_line(ask.session, gateway.turns.stop)
@@ -165,6 +179,10 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.GetConversation: conversation,
         c.CreateConversation: create,
         c.Submit: submit,
+        q.GetQueue: queue,
+        q.EditQueued: edit_queued,
+        q.RecallQueued: recall_queued,
+        q.SayQueued: say_queued,
         c.Stop: stop,
         c.Resume: resume,
         c.WaitIdle: wait_idle,

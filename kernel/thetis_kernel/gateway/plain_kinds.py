@@ -165,6 +165,10 @@ def _rewind(body: ev.Rewind) -> list[Block]:
     return [Block("turn", title=f"Rewound to event {body.to_seq}{files}", tone="warn")]
 
 
+def _queue(body: ev.Body) -> list[Block]:
+    return []  # what waits is shown where one types; once it is said it is a message
+
+
 def _spending(body: ev.Spending) -> list[Block]:
     return []  # the end of the turn says what was spent
 
@@ -192,6 +196,9 @@ _DRAW: dict[type[ev.Body], Callable[[Any], list[Block]]] = {
     ev.ChildSettled: _child_settled,
     ev.Rewind: _rewind,
     ev.Spending: _spending,
+    ev.Queued: _queue,
+    ev.QueueEdited: _queue,
+    ev.QueueRecalled: _queue,
 }
 
 

@@ -20,14 +20,15 @@ class Turn:
 
     `hurried`: the person wants its end now, so nothing is waited for before that and nothing follows by itself. After a
     stop the worker may still be busy for a moment: `closed` means it can write nothing more, `late` is its answer.
-    `attended`: a person at a screen began it, so that one can be asked.
+    `attended`: a person at a screen began it, so that one can be asked. `alone`: the queue does not go on after it.
     """
 
-    def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False) -> None:
+    def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False, alone: bool = False) -> None:
         self.session = session
         self.id = identifier
         self.attempt = attempt
         self.attended = attended
+        self.alone = alone
         self.stop = asyncio.Event()
         self.hurried = asyncio.Event()
         self.ending = False

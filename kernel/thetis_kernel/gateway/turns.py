@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,29 +18,35 @@ from thetis_kernel import crash
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
+from thetis_kernel.gateway.endings import Endings
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.plans import handing_over, last_reply
+from thetis_kernel.gateway.queue import Queue
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.workers import Workers
-from thetis_kernel.protocol.events import Body, Incident, Nudge, SystemNote, ToolResult, TurnFinished, TurnStarted, User
+from thetis_kernel.protocol.events import (
+    Event,
+    Nudge,
+    SystemNote,
+    TurnStarted,
+    User,
+)
 from thetis_kernel.protocol.ids import branch_name, new_turn_id
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
+from thetis_kernel.store.queueing import next_of
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
 MAX_WAKES = 5
 """Turns that notices begin one after the other without a person's words: a loop of them ends here."""
-STOPPED = "Not run: the person stopped the turn."
-STOPPED_RUNNING = "The person stopped the turn while this call was running. Its outcome is unknown; check before doing it again."
 STOP_WAIT_S = 0.12
 """A stopped turn has its end in the log after this long at the latest, whatever its worker still does: the person was
 promised 200 ms. What a healthy worker needs is about 20 ms, 60 when it has to end a command."""
 _logger = logging.getLogger(__name__)
-KILL_AFTER_S = 12.0
-"""A stopped turn whose worker still has not answered after this long loses its worker."""
+How = Literal["turn", "nudge", "queue"]
 
 
 class Turns:
@@ -59,6 +64,8 @@ class Turns:
         self._turns: dict[str, Turn] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._wakes: dict[str, int] = {}
+        self.queue = Queue(log)
+        self._endings = Endings(log, repository, models, self._discard)
         self.workers: Workers | None = None
         """Set by the gateway right after both exist; they need each other."""
         self.closing = False
@@ -71,28 +78,47 @@ class Turns:
         """Every running turn."""
         return list(self._turns.values())
 
-    async def submit(self, session: str, text: str, event_id: str, with_changes: bool, *,
-                     attended: bool = False) -> tuple[int, str, str]:
-        """(seq, "turn" or "nudge", turn id) once the words are durable. The same event_id again changes nothing."""
+    async def submit(self, session: str, text: str, event_id: str, with_changes: bool, *, later: bool = False,
+                     alone: bool = False, attended: bool = False) -> tuple[int, How, str]:
+        """(seq, where they went, turn id) once the words are durable. The same event_id again changes nothing.
+
+        `later`: while a turn runs or words wait, wait in the queue. `alone`: the queue does not go on after their turn.
+        """
         async with self._locks.setdefault(session, asyncio.Lock()):
-            known = (await self._log.state(session)).seq
+            state = await self._log.state(session)
+            known = state.seq
             turn = self._turns.get(session)
             if turn is not None and turn.ending:
                 await turn.done.wait()
                 turn = self._turns.get(session)
+            if later and (turn is not None or next_of(state.queue)):
+                event = await self.queue.add(session, text, event_id)
+                return event.seq, _went(event), ""
             if turn is not None:
                 event = await self._log.append(session, Nudge(text=text, turn=turn.id), event_id=event_id)
                 if event.seq > known and turn.deliver is not None:
                     turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
-                return event.seq, "nudge", turn.id
+                return event.seq, _went(event), turn.id
             self._check_open()
             self._wakes[session] = 0
             event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
             if event.seq <= known and event.seq != (await self._log.state(session)).waiting:
-                return event.seq, "turn", ""  # said before, and a turn was begun; the log gave the old event
+                return event.seq, _went(event), ""  # said before, and a turn was begun; the log gave the old event
             if self.closing:  # since the words were handed over; they are kept, and saying them elsewhere begins their turn
                 raise _closing()
-            return event.seq, "turn", self._begin(session, 0, attended).id
+            return event.seq, "turn", self._begin(session, 0, attended, alone).id
+
+    async def say_queued(self, session: str, *, attended: bool = False) -> bool:
+        """Begin a turn with the next words of the queue; False when one is running or nothing waits."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            if self._turns.get(session) is not None:
+                return False
+            self._check_open()
+            if await self.queue.say(session) is None:
+                return False
+            self._wakes[session] = 0
+            self._begin(session, 0, attended)
+            return True
 
     async def resume(self, session: str, *, attended: bool = False) -> bool:
         """Go on with an interrupted conversation without new words; False when there is nothing to go on with."""
@@ -205,8 +231,12 @@ class Turns:
             raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
                               hint="Free some space; nothing was lost, and it goes on by itself.")
 
-    def _begin(self, session: str, attempt: int, attended: bool) -> Turn:
-        turn = Turn(session, new_turn_id(), attempt, attended)
+    async def _discard(self, session: str) -> None:
+        if self.workers is not None:
+            await self.workers.discard(session)
+
+    def _begin(self, session: str, attempt: int, attended: bool, alone: bool = False) -> Turn:
+        turn = Turn(session, new_turn_id(), attempt, attended, alone)
         self._turns[session] = turn
         turn.task = asyncio.create_task(self._run(turn), name=f"turn-{session}-{turn.id}")
         return turn
@@ -214,6 +244,7 @@ class Turns:
     async def _run(self, turn: Turn) -> None:
         """The whole turn. Ends with exactly one turn-finished; then perhaps a follow-up."""
         follow_up = -1
+        said: Event | None = None
         try:
             state = await self._log.state(turn.session)
             model = state.model or (await self._models.models())[0].id
@@ -222,19 +253,24 @@ class Turns:
             crash.point("gateway.turn-start")
             outcome, died = await self._outcome(turn)
             turn.ending = True
-            await self._finish(turn, outcome, "restarted" if died else outcome.stopped_by)
+            await self._endings.finish(turn, outcome, "restarted" if died else outcome.stopped_by)
             if turn.stop.is_set() or outcome.stopped_by != "stop":
                 self._wakes[turn.session] = MAX_WAKES  # what the person stopped stays stopped, and so does what failed
             follow_up = await self._follow_up(turn, outcome, died)
+            if follow_up < 0 and outcome.stopped_by == "stop" and self._may_go_on(turn):
+                said = await self.queue.say(turn.session)
         except Exception as error:  # whatever it is: a turn without an end leaves everybody waiting for it
             turn.ending = True
             if not isinstance(error, ThetisError):
                 _logger.exception("a turn met an unexpected error")
-            await self._last_resort(turn, error)
+            await self._endings.last_resort(turn, error)
         finally:
             self._turns.pop(turn.session, None)
-            if follow_up >= 0 and not self.closing:
-                self._begin(turn.session, follow_up, turn.attended)
+            if said is not None or (follow_up >= 0 and not self.closing):
+                following = self._begin(turn.session, max(follow_up, 0), turn.attended, turn.alone)
+                if turn.hurried.is_set() or self.closing:  # stopped while its words were being said
+                    following.stop.set()
+                    following.hurried.set()
             turn.done.set()
             self._changed(turn.session)
 
@@ -247,12 +283,13 @@ class Turns:
         except IpcError as error:
             if turn.stop.is_set():
                 return TurnOutcome(stopped_by="cancelled", detail="Stopped."), False
-            await self._incident(turn, "worker-died", f"The conversation's worker died in the middle of a turn: {error.message}")
+            await self._endings.incident(turn, "worker-died",
+                f"The conversation's worker died in the middle of a turn: {error.message}")
             return TurnOutcome(stopped_by="restarted", detail="Its worker died."), True
         except ThetisError as error:
             if turn.stop.is_set():
                 return TurnOutcome(stopped_by="cancelled", detail="Stopped."), False
-            await self._incident(turn, error.code, str(error))
+            await self._endings.incident(turn, error.code, str(error))
             return TurnOutcome(stopped_by="error", detail=str(error)), False
 
     async def _work(self, turn: Turn) -> TurnOutcome:
@@ -287,7 +324,7 @@ class Turns:
             stopped.cancel()
             turn.deliver = None
         if outcome.failure:
-            await self._incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
+            await self._endings.incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
                                  traceback=outcome.traceback[-8000:])
         return outcome
 
@@ -328,50 +365,9 @@ class Turns:
                        "wall_ms": int(agent.max_minutes * 60_000)},
         })
 
-    async def _finish(self, turn: Turn, outcome: TurnOutcome, stopped_by: str) -> None:
-        """The end of the turn into the log: after its commit, or before that when somebody waits for it."""
-        await turn.close()
-        await self._settle_invocations(turn)
-        clearing: asyncio.Future[None] | None = None
-        if not turn.hurried.is_set():
-            clearing = asyncio.ensure_future(self._clear_up(turn, outcome))
-            hurried = asyncio.ensure_future(turn.hurried.wait())
-            await asyncio.wait((clearing, hurried), return_when=asyncio.FIRST_COMPLETED)
-            hurried.cancel()
-        state = await self._log.state(turn.session)
-        crash.point("gateway.turn-end")
-        await self._log.append(turn.session, TurnFinished(
-            turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
-            iterations=outcome.iterations or state.stats.iterations, tool_calls=state.stats.tool_calls,
-            guest_calls=outcome.stores, usage=state.stats.usage,
-            duration_ms=int((time.monotonic() - turn.started) * 1000), spent=state.turn_spent))
-        await self._models.remember(turn.session)
-        await (clearing or self._clear_up(turn, outcome))
-
-    async def _clear_up(self, turn: Turn, outcome: TurnOutcome) -> None:
-        """Have the worker free (or gone) and the turn's work committed."""
-        stuck = outcome.stuck
-        if turn.late is not None:
-            await asyncio.wait((turn.late,), timeout=KILL_AFTER_S)
-            stuck = not turn.late.done() or (turn.late.exception() is None and turn.late.result().stuck)
-        if stuck and self.workers is not None:
-            await self.workers.discard(turn.session)
-            await self._incident(turn, "worker-stuck", "A guest did not return; the conversation's worker was replaced.")
-        await self._repository.commit_turn(turn.session, turn.id)
-
-    async def _settle_invocations(self, turn: Turn) -> None:
-        """Answer the calls that have no result, so that the history stays one a model accepts."""
-        bodies: list[Body] = []
-        for body in await asyncio.to_thread(self._log.store.repairs, turn.session):
-            if isinstance(body, ToolResult):
-                words = (STOPPED if body.outcome == "cancelled" else STOPPED_RUNNING) if turn.stop.is_set() else body.content
-                bodies.append(msgspec.structs.replace(body, content=words))
-        if bodies:
-            await self._log.append_many(turn.session, bodies)
-
     async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
         """The attempt number of a turn that must follow at once, or -1."""
-        if turn.hurried.is_set() or self.closing:
+        if not self._may_go_on(turn, alone=False):
             return -1
         if died:
             return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS else -1
@@ -379,18 +375,16 @@ class Turns:
         # Words that came after the agent's last look at its inbox would otherwise wait for the next message.
         return 0 if outcome.stopped_by == "stop" and state.unread_nudges else -1
 
-    async def _incident(self, turn: Turn, code: str, message: str, **data: Any) -> None:
-        await self._log.append(turn.session, Incident(code=code, message=message, data={"turn": turn.id, **data}))
+    def _may_go_on(self, turn: Turn, *, alone: bool = True) -> bool:
+        """Whether something may follow the turn by itself: nobody stopped it, and there is room. A queue that may not go on
+        waits, and is shown, until a person says so."""
+        stopped = turn.hurried.is_set() or self.closing
+        return not stopped and not (alone and turn.alone) and self._log.store.accepts_turns()
 
-    async def _last_resort(self, turn: Turn, error: Exception) -> None:
-        """The log itself failed, or we did. Try once more to end the turn; if it cannot, the next start's recovery does."""
-        detail = str(error) if isinstance(error, ThetisError) else f"An unexpected {type(error).__name__} ended the turn."
-        with contextlib.suppress(StoreError):
-            state = await self._log.state(turn.session)
-            if state.turn is None or state.turn.turn != turn.id:
-                return  # it has its end, or never got a beginning
-            await self._settle_invocations(turn)
-            await self._log.append(turn.session, TurnFinished(turn=turn.id, stopped_by="error", detail=detail))
+
+def _went(event: Event) -> How:
+    """Where words that stand in the log went, now or when they were said first."""
+    return "nudge" if event.kind == "nudge" else "queue" if event.kind == "queued" else "turn"
 
 
 def _closing() -> ThetisError:

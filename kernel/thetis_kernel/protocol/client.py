@@ -14,6 +14,7 @@ from thetis_kernel.protocol.approvals import Decision, Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval, Event
 from thetis_kernel.protocol.models import ModelInfo
+from thetis_kernel.protocol.queueing import QUEUE_ASKS
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -84,10 +85,10 @@ class Status(msgspec.Struct, frozen=True):
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """Where the words went: a new turn, or a nudge into the running one. `seq` is durable."""
+    """Where the words went: a new turn, a nudge into the running one, or the queue. `seq` is durable."""
 
     seq: int
-    how: Literal["turn", "nudge"]
+    how: Literal["turn", "nudge", "queue"]
     turn: str
 
 
@@ -156,13 +157,16 @@ class CreateConversation(Ask[Conversation], frozen=True, tag="client.create"):
 class Submit(Ask[Submitted], frozen=True, tag="client.submit"):
     """A person's words. Answered when they are durable. The same `event_id` twice is one message.
 
-    `with_changes`: copy the root's uncommitted changes into the new branch (first message only).
+    `with_changes`: copy the root's uncommitted changes into the new branch (first message only). `later`: while a turn
+    runs or words wait, wait in the queue instead of reaching the running turn. `alone`: the queue does not go on after it.
     """
 
     session: str
     text: str
     event_id: str
     with_changes: bool = False
+    later: bool = False
+    alone: bool = False
 
 
 class Stop(Ask[bool], frozen=True, tag="client.stop"):
@@ -361,6 +365,6 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending,
-    Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
+    *QUEUE_ASKS, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -49,12 +49,14 @@ class SessionStarted(Body, frozen=True, tag="session-started"):
 
 
 class User(Body, frozen=True, tag="user"):
-    """What a person said, verbatim. `author` is set when a conversation has several people."""
+    """What a person said, verbatim. `author` is set when a conversation has several people; `queued` names the words of
+    the queue that are said with it, and no longer wait."""
 
     text: str
     attachments: list[BlobRef] = []
     author: str = ""
     with_changes: bool = False
+    queued: str = ""
 
 
 class Assistant(Body, frozen=True, tag="assistant"):
@@ -113,6 +115,28 @@ class Nudge(Body, frozen=True, tag="nudge"):
     text: str
     source: Literal["user", "system"] = "user"
     turn: str = ""
+
+
+class Queued(Body, frozen=True, tag="queued"):
+    """Words a person has for later: a turn begins with them when the running one has ended by itself. A model sees them
+    only once they are said, in a user event that names their `id`."""
+
+    id: str
+    text: str
+    author: str = ""
+
+
+class QueueEdited(Body, frozen=True, tag="queue-edited"):
+    """Words of the queue read otherwise now; recalled ones are back in their place with that."""
+
+    id: str
+    text: str
+
+
+class QueueRecalled(Body, frozen=True, tag="queue-recalled"):
+    """A person took words back out of the queue, to change them or for good."""
+
+    id: str
 
 
 class SystemNote(Body, frozen=True, tag="system-note"):
@@ -295,14 +319,14 @@ class Unknown(msgspec.Struct, frozen=True):
 EventBody = Union[  # noqa: UP007 - msgspec wants a runtime Union it can build a decoder from
     SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
     TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
-    ChildStarted, ChildSettled, Rewind, Spending,
+    ChildStarted, ChildSettled, Rewind, Spending, Queued, QueueEdited, QueueRecalled,
 ]
 KINDS: dict[str, type[Body]] = {
     str(cls.__struct_config__.tag): cls
     for cls in (
         SessionStarted, User, Assistant, ToolInvocation, ToolResult, Nudge, SystemNote, Modification, Incident,
         TurnStarted, TurnFinished, Compaction, BranchOp, SettingChanged, StateChanged, Approval, Question, Answer,
-        ChildStarted, ChildSettled, Rewind, Spending,
+        ChildStarted, ChildSettled, Rewind, Spending, Queued, QueueEdited, QueueRecalled,
     )
 }
 _TAGS = {cls: kind for kind, cls in KINDS.items()}

@@ -26,6 +26,9 @@ from thetis_kernel.protocol.events import (
     Modification,
     Nudge,
     Question,
+    Queued,
+    QueueEdited,
+    QueueRecalled,
     Rewind,
     SessionStarted,
     SettingChanged,
@@ -38,38 +41,8 @@ from thetis_kernel.protocol.events import (
     User,
 )
 from thetis_kernel.protocol.spending import Spent
-from thetis_kernel.store import projection, summary
-
-
-class TurnStats(msgspec.Struct):
-    """The turn since its last turn-started: replies, calls, and the tokens of all replies and abandoned tries together.
-
-    `spent`: what it used and cost, its automatic resumes included.
-    """
-
-    turn: str = ""
-    iterations: int = 0
-    tool_calls: int = 0
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    estimated: bool = False
-    spent: Spent = Spent()
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all of them, estimated if any of them is."""
-        return Usage(self.input, self.output, self.cache_read, self.cache_write, self.estimated)
-
-    def add(self, usage: Usage, cost: Decimal | None = None) -> None:
-        """Count one reply, or a try that was abandoned."""
-        self.input += usage.input
-        self.output += usage.output
-        self.cache_read += usage.cache_read
-        self.cache_write += usage.cache_write
-        self.estimated = self.estimated or usage.estimated
-        self.spent = self.spent.plus(usage, cost)
+from thetis_kernel.store import projection, queueing, summary
+from thetis_kernel.store.turnstats import TurnStats as TurnStats
 
 
 class SessionState(msgspec.Struct):
@@ -83,6 +56,7 @@ class SessionState(msgspec.Struct):
     or a reply. `unread_nudges`: a person's nudges since the last reply. `spent`: tokens and dollars by model since the
     conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
     while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
+    `queue`: words for later.
     """
 
     seq: int = 0
@@ -110,6 +84,7 @@ class SessionState(msgspec.Struct):
     spent: dict[str, Spent] = {}
     interrupted: bool = False
     waiting: int = 0
+    queue: queueing.Queue = {}
     skipped: int = 0
     values: dict[str, dict[str, str]] = {}
     changes: list[tuple[int, StateChanged]] = []
@@ -232,6 +207,7 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.grants.clear()
     state.granted.clear()
     state.children.clear()
+    state.queue.clear()
     state.spent.clear()
     state.stats = TurnStats()
 
@@ -240,6 +216,7 @@ def _user(state: SessionState, seq: int, body: User) -> None:
     attachment = body.attachments[0].name if body.attachments else ""
     state.title = state.title or summary.title(body.text, attachment)
     state.last_user_text = body.text
+    queueing.said(state.queue, body.queued)
     state.said = body.text if body.text.strip() else state.said
     state.approvals.clear()
     state.granted.clear()
@@ -385,6 +362,9 @@ _HANDLERS = {
     "setting-changed": _on(SettingChanged, _setting),
     "state-changed": _on(StateChanged, _value),
     "rewind": _on(Rewind, _rewind),
+    "queued": _on(Queued, lambda state, _, body: queueing.queued(state.queue, body)),
+    "queue-edited": _on(QueueEdited, lambda state, _, body: queueing.edited(state.queue, body)),
+    "queue-recalled": _on(QueueRecalled, lambda state, _, body: queueing.recalled(state.queue, body)),
     "modification": _on(Modification, _modification),
     "spending": _on(Spending, _spending),
     "approval": _on(Approval, _approval),
