@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import markers
+from cutting import head
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
 
 LONG_LINE = 2_000
@@ -78,7 +79,8 @@ def _read(value: Any, args: dict[str, Any]) -> str:
 
 
 def _short(line: str) -> str:
-    return line if len(line) <= LONG_LINE else f"{line[:LONG_LINE]} [+{len(line) - LONG_LINE} characters]"
+    shown = head(line, LONG_LINE)
+    return line if shown == line else f"{shown} [+{len(line) - len(shown)} characters]"
 
 
 def _write(value: Any, args: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import markers
+from cutting import head
 from formats import result_text
 from reply import Ids, legal_blocks
 from thetis_guest.lenient import flag, mapping, number, objects, text
@@ -183,7 +184,7 @@ class Projector:
             return
         self._answered.add(raw)
         name = late.name if late else "an earlier tool"
-        content = result_text(late.op if late else "", late.args if late else {}, body)[:LATE_RESULT_CHARS]
+        content = head(result_text(late.op if late else "", late.args if late else {}, body), LATE_RESULT_CHARS)
         self._say(seq, markers.note(f"The result of a call of {name} arrived late:\n{markers.fenced(content)}"))
 
     def _finished(self, seq: int, body: dict[str, Any]) -> None:
