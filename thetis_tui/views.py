@@ -6,6 +6,7 @@ Must not know about widgets beyond the values they are given.
 from __future__ import annotations
 
 from thetis_kernel.protocol.client import Conversation
+from thetis_kernel.protocol.spending import price_words
 
 from thetis_tui.sanitise import one_line
 from thetis_tui.state import State
@@ -47,11 +48,14 @@ def activity_of(state: State) -> Activity | None:
 
 
 def tokens_of(state: State) -> str:
-    """What the running turn has used."""
-    turn = state.turn
-    if turn is None or not (turn.tokens_in or turn.tokens_out):
+    """What the running turn has used and cost; between turns what the conversation has cost."""
+    turn, conversation = state.turn, state.conversation
+    if turn is None:
+        return price_words(conversation.spent) if conversation else ""
+    price = price_words(conversation.turn_spent) if conversation else ""
+    if not (turn.tokens_in or turn.tokens_out):
         return ""
-    return f"↑{count(turn.tokens_in)} ↓{count(turn.tokens_out)}"
+    return f"↑{count(turn.tokens_in)} ↓{count(turn.tokens_out)}" + (f" · {price}" if price else "")
 
 
 def hint_of(state: State) -> str:

@@ -17,6 +17,7 @@ from thetis_kernel.protocol.blocks import Block
 from thetis_kernel.protocol.client import Conversation
 from thetis_kernel.protocol.events import Event
 from thetis_kernel.protocol.ids import short
+from thetis_kernel.protocol.spending import price_words, spent_words
 
 PAGE = 500
 
@@ -37,7 +38,8 @@ def ls(arguments: argparse.Namespace) -> int:
         print('No conversations yet. Start one with: thetis run "what is in this repository?"')
     for line in found:
         when = datetime.fromtimestamp(line.updated_ms / 1000).strftime("%Y-%m-%d %H:%M")
-        print(plain(f"{short(line.id)}  {line.state:<11}  {when}  {line.mode:<6}  {line.title or line.preview or '(empty)'}"))
+        what = line.title or line.preview or "(empty)"
+        print(plain(f"{short(line.id)}  {line.state:<11}  {when}  {line.mode:<6}  {price_words(line.spent):>8}  {what}"))
     return 0
 
 
@@ -77,6 +79,9 @@ def show(arguments: argparse.Namespace) -> int:
                     for block in event.blocks:
                         print(msgspec.json.encode(block).decode() if arguments.json else _text(block))
                 last = rendered[-1].seq
+            if not arguments.json:
+                for model, spent in (await client.spending(session)).items():
+                    print(plain(f"[spent] {model}: {plural(spent.calls)}, {spent_words(spent)}"))
 
     asyncio.run(work())
     return 0
@@ -90,6 +95,11 @@ async def _all(client: GatewayClient, session: str, after: int) -> AsyncIterator
             after = event.seq
         if not page.events:
             return
+
+
+def plural(calls: int) -> str:
+    """1 call, 2 calls."""
+    return "1 call" if calls == 1 else f"{calls} calls"
 
 
 def _text(block: Block) -> str:

@@ -16,6 +16,7 @@ from thetis_kernel.config.loading import Loaded
 from thetis_kernel.errors import PeerGone, RemoteError, ThetisError, UsageError
 from thetis_kernel.paths import RootPaths
 from thetis_kernel.protocol.ids import short
+from thetis_kernel.protocol.spending import spent_words
 
 FINISHED = frozenset({"stop", "asked"})
 """Ends of a turn that exit with status 0."""
@@ -77,10 +78,13 @@ class _Run:
         found.client.listen(self._answer.heard)
         notices = asyncio.create_task(self._tell_notices(found))  # beside the turn: counting changes takes its time
         try:
-            return await self._followed.follow(found.client)
+            stopped_by = await self._followed.follow(found.client)
+            await self._tell_spending(found)
+            return stopped_by
         except asyncio.CancelledError:
             with contextlib.suppress(ThetisError):
                 await self._followed.stop(found.client)
+                await self._tell_spending(found)
             raise
         finally:
             if self._interrupts:
@@ -92,7 +96,7 @@ class _Run:
         """Give the root back, but not while conversations of others, attached to this process, have a running turn."""
         if found.gateway is None:
             return
-        others = len(found.gateway.turns.all_running())
+        others = sum(turn.session != self._followed.session for turn in found.gateway.turns.all_running())
         if others and not self._arguments.json:
             say(f"Waiting for {others} other conversation(s) of this root that run in this process; Ctrl-C stops them.")
         with contextlib.suppress(ThetisError):
@@ -109,6 +113,15 @@ class _Run:
             self._answer.remark(f"note: {notice}")
         if status.uncommitted > 0 and not self._arguments.conversation and not self._arguments.with_changes:
             say(f"note: {status.uncommitted} changed files are not included; --with-changes brings them.")
+
+    async def _tell_spending(self, found: Reached) -> None:
+        """What the turn used and cost, and the conversation when that is more."""
+        if self._arguments.json or not self._followed.session:
+            return
+        line = await found.client.conversation(self._followed.session)
+        if turn := spent_words(line.turn_spent):
+            more = "" if line.spent == line.turn_spent else f" (this conversation: {spent_words(line.spent)})"
+            say(f"spent: {turn}{more}")
 
     def _interrupt(self) -> None:
         self._interrupts += 1
