@@ -178,7 +178,8 @@ def drip(piece: bytes, first: bytes = b"HTTP/1.1 200 OK\r\n") -> Callable[[socke
     def send(connection: socket.socket) -> None:
         connection.sendall(first)
         pause = threading.Event()
-        while not pause.wait(0.02):
+        for _ in range(100):  # two seconds, far more than the request has
+            pause.wait(0.02)
             connection.sendall(piece)
 
     return send
