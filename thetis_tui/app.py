@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import on, work
@@ -22,13 +23,13 @@ from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
 from thetis_tui.fatal import Fatal
+from thetis_tui.leaving import Leaving
 from thetis_tui.messages import Told
 from thetis_tui.sanitise import visible
 from thetis_tui.screens.main import SIDEBAR_FROM, Desk
 from thetis_tui.speech import Speech
 from thetis_tui.state import NEW, State
 from thetis_tui.themes import THEMES
-from thetis_tui.views import title_of
 from thetis_tui.widgets.composer import Offer
 from thetis_tui.widgets.conversation import ConversationView
 from thetis_tui.widgets.eventlog import PAGE, EventLines
@@ -45,6 +46,8 @@ _HEARTBEAT = 20.0
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C quits."""
 _SOON = 0.05
+_PAUSES = (0.25, 5.0)
+"""Seconds between two attempts to reach a gateway that went away: the first pause, each is twice the one before, the last."""
 _LEVELS = {"info": "information", "warn": "warning", "error": "error"}
 _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
@@ -74,10 +77,12 @@ class ThetisApp(Fatal, Early, App[int]):
         self.state = State()
         self.door = Door(self, connect)
         self.speech = Speech(self)
+        self.leaving = Leaving(self)
         self.desk = Desk(self.state)
         self._wanted = conversation
         self._interrupted_at = float("-inf")
         self._walls_open = False
+        self._hurry = asyncio.Event()
         self._stale = False
 
     def get_default_screen(self) -> Screen[Any]:
@@ -108,14 +113,36 @@ class ThetisApp(Fatal, Early, App[int]):
 
     @work(exclusive=True, group="connect")
     async def connect(self) -> None:
-        """Reach the gateway; what was typed before waits in the outbox."""
-        if await self.door.reach():
-            self.speech.outbox.ready()
+        """Reach the gateway, again and again when it was there before; what is typed meanwhile waits in the outbox."""
+        first, pause = self.state.link != "reconnecting", _PAUSES[0]
+        while not await self.door.reach():
+            self.refresh_views()
+            if first:
+                return  # whatever is wrong, a person has to see to it
+            self._hurry.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), pause)
+            pause = min(2 * pause, _PAUSES[1])
+        self.speech.outbox.ready()
+        if first:
             for notice in self.state.status.notices if self.state.status else ():
                 self.say(notice)
-            await self._open_wanted()
-            await self.desk.catch_up()
+        await self._open_wanted()
+        await self.desk.catch_up()
         self.refresh_views()
+
+    def connect_again(self) -> None:
+        """Try to reach the gateway now, whether or not that was going to happen by itself."""
+        if self.state.link == "reconnecting":
+            self._hurry.set()
+        else:
+            self.connect()
+
+    def lost(self) -> None:
+        """The gateway went away (the state says so)."""
+        self.speech.outbox.pause()
+        self.refresh_views()
+        self.connect()
 
     async def _open_wanted(self) -> None:
         wanted, self._wanted = self._wanted, ""
@@ -192,7 +219,7 @@ class ThetisApp(Fatal, Early, App[int]):
 
     def fail(self, error: ThetisError) -> None:
         """Say an error; one that the banner already says is not said twice."""
-        if not (self.state.link in ("failed", "gone") and isinstance(error, IpcError)):
+        if not (self.state.link in ("failed", "reconnecting") and isinstance(error, IpcError)):
             self.say(error.message, hint=error.hint, level="error")
 
     def refresh_views(self) -> None:
@@ -200,6 +227,7 @@ class ThetisApp(Fatal, Early, App[int]):
         self._stale = False
         if self.desk.is_mounted:
             self.desk.refresh_views()
+        self.leaving.look()
 
     def refresh_soon(self) -> None:
         """Show the state shortly; a burst of news costs one refresh."""
@@ -319,14 +347,8 @@ class ThetisApp(Fatal, Early, App[int]):
 
     async def leave(self) -> None:
         """Quit; asks first when turns would be stopped by it."""
-        from thetis_tui.screens.dialog import leave_dialog
-
-        running = self.state.running() if self.state.link == "ready" else []
-        if running:
-            if await self.answer(leave_dialog([title_of(conversation) for conversation in running])) != "stop":
-                return
-            await asyncio.gather(*(self.ask(self.client.stop(conversation.id)) for conversation in running))
-        self.exit(0)
+        if await self.leaving.ask():
+            self.exit(0)
 
 
 def run(
@@ -352,6 +374,7 @@ def run(
                 await app.run_async()
             finally:
                 app.speech.outbox.close()
+                app.door.close()
                 if leave is not None:
                     await leave()
 

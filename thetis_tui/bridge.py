@@ -40,11 +40,13 @@ class Bridge:
         self._pending: list[Delta] = []
         self._timer: asyncio.TimerHandle | None = None
         self._unlisten: Callable[[], None] | None = None
+        self._unwatch: Callable[[], None] | None = None
         self._lost = False
 
     async def open(self) -> None:
         """Start listening to every conversation of the root."""
         self._unlisten = self.client.listen(self._heard)
+        self._unwatch = self.client.lost(self._lose)
         await self.ask(self.client.subscribe(""))
 
     def close(self) -> None:
@@ -52,6 +54,9 @@ class Bridge:
         if self._unlisten is not None:
             self._unlisten()
             self._unlisten = None
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -62,10 +67,13 @@ class Bridge:
         try:
             return await call
         except PeerGone as error:
-            if not self._lost:
-                self._lost = True
-                self._gone(error)
+            self._lose(error)
             raise
+
+    def _lose(self, error: ThetisError) -> None:
+        if not self._lost:
+            self._lost = True
+            self._gone(error)
 
     def _heard(self, tell: Tell) -> None:
         if isinstance(tell, Delta):

@@ -50,7 +50,9 @@ class Door:
     async def reach(self) -> bool:
         """Start or find the gateway and learn what there is; False when it failed, with the reason in the state."""
         state = self._app.state
-        state.link, state.trouble = "connecting", None
+        again = state.link == "reconnecting"
+        if not again:
+            state.link, state.trouble = "connecting", None
         self._app.refresh_views()
         try:
             client = await self._connect()
@@ -61,18 +63,25 @@ class Door:
             state.status = await self.ask(client.status())
             state.replace(await self.ask(client.conversations()))
         except (ThetisError, OSError) as error:
-            state.link = "failed"
+            state.link = "reconnecting" if again else "failed"
             state.trouble = error if isinstance(error, ThetisError) else ThetisError(str(error), code="os")
             return False
-        state.link = "ready"
+        state.link, state.trouble = "ready", None
         return True
+
+    def close(self) -> None:
+        """The screen is going: nothing of the gateway is news any more."""
+        if self._bridge is not None:
+            self._bridge.close()
 
     def _hear(self, tell: Tell) -> None:
         self._app.post_message(Told(tell))
 
     def _gone(self, error: ThetisError) -> None:
-        self._app.state.link, self._app.state.trouble = "gone", error
-        self._app.refresh_views()
+        state = self._app.state
+        if state.link == "ready":  # else `reach` is on its way and sees for itself
+            state.link, state.trouble = "reconnecting", error
+            self._app.lost()
 
     async def look(self) -> None:
         """See whether the gateway is there, and heal what was missed of the list."""

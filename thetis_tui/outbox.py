@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from thetis_kernel.errors import ThetisError
+from thetis_kernel.errors import PeerGone, ThetisError
 from thetis_kernel.protocol.client import Submitted
 from thetis_kernel.protocol.ids import new_event_id
 
@@ -62,6 +62,10 @@ class Outbox:
         """The gateway is there: send what waits."""
         self._open.set()
 
+    def pause(self) -> None:
+        """The gateway is gone: what has not arrived waits for the next one."""
+        self._open.clear()
+
     def send(self, place: Place, text: str, *, with_changes: bool = False) -> Words:
         """Send `text`; returns at once."""
         words = Words(new_event_id(), text, place, with_changes)
@@ -86,15 +90,23 @@ class Outbox:
         async with words.place.turn_of:
             self._leaving.add(words.event_id)
             try:
-                if not words.place.session:
-                    await self._create(words.place)
-                submitted = await self._submit(words)
+                self._sent(words, await self._arrive(words))
             except ThetisError as error:
                 self._failed(words, error)
-            else:
-                self._sent(words, submitted)
             finally:
                 self._leaving.discard(words.event_id)
+
+    async def _arrive(self, words: Words) -> Submitted:
+        """Say the words until a gateway has heard them; whether a lost one had is no matter, their event id is the same."""
+        while True:
+            await self._open.wait()
+            try:
+                if not words.place.session:
+                    await self._create(words.place)
+                return await self._submit(words)
+            except PeerGone:
+                if self._open.is_set():
+                    raise  # nobody is looking for another one
 
     def close(self) -> None:
         """Send nothing more."""

@@ -27,7 +27,8 @@ from thetis_kernel.protocol.wire import Tell
 from thetis_tui.drafts import Drafts, History
 from thetis_tui.sanitise import one_line
 
-Link = Literal["connecting", "ready", "failed", "gone"]
+Link = Literal["connecting", "ready", "failed", "reconnecting"]
+"""`failed`: it never was there, and a person tries again; `reconnecting`: it went away, and the program does."""
 NEW = ""
 """The id of the conversation that does not exist yet: it is created by its first message."""
 

@@ -67,3 +67,9 @@ def count(number: int) -> str:
 def plural(number: int, noun: str) -> str:
     """`1 file`, `3 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital and a full stop: errors of channels are written to stand inside a sentence."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from thetis_kernel.errors import DeadlineExceeded
+from thetis_kernel.errors import DeadlineExceeded, IpcError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     class Peer(Protocol):
         """What a client needs of a channel."""
+
+        @property
+        def closed(self) -> asyncio.Future[IpcError]: ...
 
         async def call(self, ask: Ask[R], *, timeout: float | None = 60.0) -> R: ...
 
@@ -48,6 +51,19 @@ class GatewayClient:
         """Call `listener` with every Tell from the gateway, on the event loop; returns how to stop."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def lost(self, listener: Callable[[IpcError], None]) -> Callable[[], None]:
+        """Call `listener` with the reason once the gateway is no longer there, on the event loop; returns how to stop."""
+
+        def ended(closed: asyncio.Future[IpcError]) -> None:
+            listener(closed.result())
+
+        def stop() -> None:
+            closed.remove_done_callback(ended)
+
+        closed = self._peer.closed
+        closed.add_done_callback(ended)
+        return stop
 
     def heard(self, tell: Tell) -> None:
         """The channel delivers here."""
@@ -187,6 +203,7 @@ class GatewayClient:
         unlisten = self.listen(note)
         if until is not None:
             until.add_done_callback(lambda _: ring.set())
+        unwatch = self.lost(lambda _: ring.set())  # then the next read says so
         try:
             await self.subscribe(session)
             while True:
@@ -203,4 +220,5 @@ class GatewayClient:
                         async with asyncio.timeout(BACKSTOP_S):
                             await ring.wait()
         finally:
+            unwatch()
             unlisten()

@@ -64,6 +64,22 @@ def test_escape_stops_at_once(world: World, terminal: Terminal) -> None:
     terminal.wait("Done ·")
 
 
+def test_a_second_screen_takes_over_when_the_first_one_dies(world: World, terminal: Terminal) -> None:
+    terminal.wait("ctrl+p commands")
+    second = Terminal([THETIS], world.repository, world.environ)
+    try:
+        second.type("what is in this repository?\r")
+        second.wait("Done ·")  # through the first one's gateway
+        terminal.kill()
+        second.type("replace pier = 1 with pier = 2 in src/harbour.py\r")
+        second.wait("Committed")  # by a gateway of its own
+        assert "reconnecting" not in second.text() and "is gone" not in second.text()
+        second.type(CTRL_Q)
+        assert second.finish() == 0
+    finally:
+        second.kill()
+
+
 def test_the_terminal_is_given_back(world: World, terminal: Terminal) -> None:
     terminal.wait("Thetis")
     terminal.type(CTRL_Q)

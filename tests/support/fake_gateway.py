@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.errors import PeerGone, RemoteError, ThetisError
+from thetis_kernel.errors import IpcError, PeerGone, RemoteError, ThetisError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.models import ModelInfo
@@ -58,6 +58,7 @@ class FakeGateway:
         self.turns: dict[str, FakeTurn] = {}
         self.diff = c.DiffText(patch="", files=[])
         self.gone = False
+        self._closed: asyncio.Future[IpcError] | None = None
         self._ids: set[str] = set()
         self._made = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,6 +68,19 @@ class FakeGateway:
         return self.client
 
     # --- the peer of the client
+
+    @property
+    def closed(self) -> asyncio.Future[IpcError]:
+        """The end of the channel of whoever asks now."""
+        if self._closed is None:
+            self._closed = asyncio.get_running_loop().create_future()
+        return self._closed
+
+    def vanish(self) -> None:
+        """The gateway dies, and its channels say so. With `gone` alone it only stops to answer."""
+        self.gone = True
+        closed, self._closed = self.closed, None
+        closed.set_result(PeerGone("the gateway is gone"))
 
     async def call(self, ask: Any, *, timeout: float | None = 60.0) -> Any:
         if self.gone:

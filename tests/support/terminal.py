@@ -65,12 +65,15 @@ class Terminal:
         return self.status
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it does. Twice is fine."""
+        if self._fd < 0:
+            return
         if self.status is None:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             self.status = -9
         os.close(self._fd)
+        self._fd = -1
 
     def _read(self, deadline: float) -> bool:
         """Take in what has arrived; False when nothing did within a moment."""

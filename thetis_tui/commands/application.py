@@ -31,10 +31,10 @@ class Retry(Command):
     slash = "retry"
 
     def applies(self, app: ThetisApp) -> bool:
-        return app.state.link in ("failed", "gone")
+        return app.state.link in ("failed", "reconnecting")
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        app.connect()
+        app.connect_again()
 
 
 class Quit(Command):

@@ -24,6 +24,7 @@ from thetis_tui.commands.slash import completions
 from thetis_tui.outbox import Place
 from thetis_tui.sanitise import one_line
 from thetis_tui.state import State
+from thetis_tui.text import sentence
 from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
 from thetis_tui.widgets.below import Below
 from thetis_tui.widgets.composer import Composer
@@ -158,8 +159,11 @@ class Desk(Screen[None]):
         progress = next(iter(state.progress.values()), None)
         self.progress.what = progress.what if progress else ""
         self.progress.done, self.progress.total = (progress.done, progress.total) if progress else (0, 0)
-        if state.trouble is not None and state.link in ("failed", "gone"):
+        if state.trouble is not None and state.link == "failed":
             self.banner.show(state.trouble.message, f"{state.trouble.hint} ctrl+r tries again.".strip())
+        elif state.trouble is not None and state.link == "reconnecting":
+            again = "Connecting again; what you type waits. ctrl+r tries at once."
+            self.banner.show(sentence(state.trouble.message), f"{state.trouble.hint} {again}".strip())
         else:
             self.banner.show("")
         if self.view.has_class("-empty"):

@@ -21,7 +21,7 @@ _STATES = {
 _LINKS = {
     "connecting": ("starting…", "$text-muted"),
     "failed": ("not started", "$text-error"),
-    "gone": ("gateway gone", "$text-error"),
+    "reconnecting": ("reconnecting…", "$text-warning"),
 }
 
 

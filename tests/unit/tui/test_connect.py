@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.errors import RemoteError, RootError
+from thetis_kernel.errors import PeerGone, RemoteError, RootError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 
@@ -115,20 +115,57 @@ async def test_a_gateway_that_goes_away_is_noticed_and_the_log_read_on_when_it_i
     gateway = FakeGateway()
     session = gateway.make("one", branch="conv/1")
     async with screen(gateway, conversation=session) as s:
-        gateway.gone = True
-        await s.app.door.look()
+        gateway.vanish()
         await s.until(lambda: "The gateway is gone." in s.text())
-        assert s.app.state.link == "gone"
+        assert s.app.state.link == "reconnecting"
+        assert "reconnecting…" in s.text()
         await s.send("lost?")
-        await s.until(lambda: s.desk.prompt.text == "lost?", "the words came back")
         gateway.mute = {c.EventStored}
         gateway.store(session, e.User("meanwhile"))
         gateway.mute = set()
         gateway.gone = False
-        await s.pilot.press("ctrl+r")
         await s.ready()
         await s.until(lambda: "meanwhile" in s.transcript())
+        await s.until(lambda: [ask.text for ask in gateway.asked(c.Submit)] == ["lost?"], "the words arrived")
+        assert s.transcript().count("lost?") == 1
         assert "gone" not in s.text()
+
+
+async def test_words_on_their_way_when_the_gateway_goes_arrive_once() -> None:
+    gateway = FakeGateway()
+    session = gateway.make("one", branch="conv/1")
+    async with screen(gateway, conversation=session) as s:
+        gateway.errors[c.Submit] = PeerGone("the gateway is gone")
+        await s.send("once")
+        await s.until(lambda: gateway.asked(c.Submit))
+        await s.until(lambda: s.app.state.link == "ready", "it is back by itself")
+        del gateway.errors[c.Submit]
+        await s.until(lambda: not s.app.speech.outbox.waiting)
+        assert len({ask.event_id for ask in gateway.asked(c.Submit)}) == 1
+        assert s.transcript().count("once") == 1
+        assert s.desk.prompt.text == ""
+
+
+async def test_a_gateway_that_only_stops_to_answer_is_noticed_at_the_next_look() -> None:
+    gateway = FakeGateway()
+    async with screen(gateway) as s:
+        gateway.gone = True
+        await s.app.door.look()
+        await s.until(lambda: s.app.state.link == "reconnecting")
+        attempts = 0
+
+        async def connect() -> GatewayClient:
+            nonlocal attempts
+            attempts += 1
+            raise OSError("not yet")
+
+        s.app.door._connect = connect
+        await s.until(lambda: attempts >= 2, "it tries by itself, more than once")
+        await s.until(lambda: "not yet." in s.text().lower())
+        s.app.door._connect = gateway.connect
+        gateway.gone = False
+        await s.pilot.press("ctrl+r")
+        await s.ready()
 
 
 async def test_an_error_of_a_request_is_a_note_with_its_hint_and_the_words_come_back() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widgets import Static
 from thetis_kernel.protocol import client as c
 
 from tests.support.fake_gateway import FakeGateway
@@ -76,6 +77,22 @@ async def test_signals_end_in_order_and_are_given_back() -> None:
             await asyncio.sleep(0.01)
     assert left == [1, 1]
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+async def test_the_question_goes_when_nothing_runs_any_more() -> None:
+    gateway = FakeGateway()
+    turns = [gateway.begin(gateway.make(name, branch="conv/x")) for name in ("first job", "second job")]
+    async with screen(gateway) as s:
+        await s.pilot.press("ctrl+q")
+        await s.until(lambda: "2 turns are running" in s.text())
+        turns[0].finish()
+        await s.until(lambda: "Still running" in s.text(), "the question is about what runs now")
+        assert s.app.screen.query_one(".words", Static).visual.plain.startswith("  second job\n")  # type: ignore[union-attr]
+        turns[1].finish()
+        await s.until(lambda: s.app.screen is s.desk)
+        await s.until(s.toasts)
+        assert s.toasts() == ["Nothing is running any more. ctrl+q quits."]
+        assert s.app.return_code is None
 
 
 async def test_leaving_with_several_turns_names_them() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from thetis_kernel.errors import RemoteError, ThetisError
+from thetis_kernel.errors import PeerGone, RemoteError, ThetisError
 from thetis_kernel.protocol.client import Submitted
 
 from thetis_tui.drafts import HISTORY, Drafts, History
@@ -119,3 +119,31 @@ def test_history_is_bounded_and_can_be_seeded() -> None:
         walked.append(text)
     assert len(walked) == HISTORY + 1
     assert walked[-1] == "older"
+
+
+async def test_words_a_lost_gateway_did_not_answer_wait_for_the_next_one() -> None:
+    post, place = Post(), Place()
+    post.outbox.ready()
+    post.gate.clear()
+    words = post.outbox.send(place, "one")
+    await post.settle()
+    post.error = PeerGone("the gateway is gone")
+    post.outbox.pause()
+    post.gate.set()
+    await post.settle()
+    assert (post.failed, post.outbox.waiting, post.outbox.held(place)) == ([], 1, [])
+    post.error = None
+    post.outbox.ready()
+    await post.settle()
+    assert post.sent == [("session1", "one")]
+    assert post.created == 1
+    assert words.place.session == "session1"
+
+
+async def test_a_lost_gateway_that_nobody_looks_for_is_a_failure() -> None:
+    post = Post()
+    post.outbox.ready()
+    post.error = PeerGone("the gateway is gone")
+    post.outbox.send(Place("a"), "one")
+    await post.settle()
+    assert post.failed == [("one", "the gateway is gone")]

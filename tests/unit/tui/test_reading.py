@@ -191,7 +191,7 @@ async def test_every_command_says_whether_it_applies_in_every_state() -> None:
     async with screen(gateway) as s:
         for session in ("", *gateway.lines):
             s.app.state.current = session
-            for link in ("connecting", "ready", "failed", "gone"):
+            for link in ("connecting", "ready", "failed", "reconnecting"):
                 s.app.state.link = link
                 for command in ALL:
                     assert command.applies(s.app) in (True, False)

@@ -133,10 +133,7 @@ def test_what_went_wrong(snap_compare: Any, theme: str) -> None:
     turn.finish("error", "The model did not answer.")
 
     async def act(s: Shown) -> None:
-        s.app.state.link, s.app.state.trouble = "gone", None
-        s.gateway.gone = True
-        s.app.state.link = "ready"
-        await s.app.door.look()
+        s.gateway.vanish()
         await s.until(lambda: "gone" in s.text())
 
     picture(snap_compare, gateway, (100, 40), theme, act, session)
