@@ -46,7 +46,7 @@ _DIRECTORY = _text("directory, relative to the checkout; default: the whole chec
 BUILTIN: tuple[Tool, ...] = (
     Tool(
         "read",
-        "Read a text file. Lines come numbered; the numbers are not part of the file. Long files come in parts: the "
+        "Read a text file, or look at a picture (PNG, JPEG, GIF, WebP) or a PDF. Lines come numbered; the numbers are not part of the file. Long files come in parts: the "
         "last line of the result says where to read on. Read several files with several calls in one reply.",
         _schema(
             "path",
@@ -152,5 +152,88 @@ BUILTIN: tuple[Tool, ...] = (
         _schema("", key=_text("the note's key; leave out to list all")),
         "notes.recall",
         mutating=False,
+    ),
+    Tool(
+        "list_code",
+        "List the guests this conversation runs on (the agent, which is you, the renderer of the screen, the tools), or "
+        "the files of one of them.",
+        _schema("", directory=_text("a guest's directory, such as tools/outline; leave out to list the guests")),
+        "devkit.list-code",
+        mutating=False,
+    ),
+    Tool(
+        "read_code",
+        "Read a file of a guest, by the paths list_code shows.",
+        _schema(
+            "path",
+            path=_text("the file, such as aspects/agent_core/loop.py"),
+            offset=_count("first line to read, from 1"),
+            limit=_count("how many lines to read; default 1000"),
+        ),
+        "devkit.read-code",
+        mutating=False,
+    ),
+    Tool(
+        "new_tool",
+        "Make yourself a new tool from a template: a manifest, main.py with describe() and invoke(), and a test. It can "
+        "be called in your next reply; then make it do what you want with write_code or patch_code.",
+        _schema(
+            "name description",
+            name=_text("the tool's name: a-z, 0-9 and hyphens", minLength=1, maxLength=48),
+            description=_text("what it is for, in one sentence"),
+        ),
+        "devkit.new-tool",
+        mutating=True,
+    ),
+    Tool(
+        "write_code",
+        "Write a whole file of a guest (a .py module or guest.toml). The gate checks the guest and answers with its "
+        "verdict: if it passes, it serves from your next reply on (the agent from the next turn on); if not, you get "
+        "file, line and reason, and what ran before goes on running. Guests have no files, network or processes of their "
+        "own: they reach the host through thetis_guest alone. Read a guest of the same kind before you write one.",
+        _schema(
+            "path contents",
+            path=_text("the file, such as tools/word-count/main.py"),
+            contents=_text("the whole new contents"),
+        ),
+        "devkit.write-code",
+        mutating=True,
+    ),
+    Tool(
+        "patch_code",
+        "Replace text in a file of a guest; judged and answered as write_code. old_text must stand there exactly once.",
+        _schema(
+            "path old_text new_text",
+            path=_text("the file, such as tools/word-count/main.py"),
+            old_text=_text("the text to replace, exactly as it stands in the file", minLength=1),
+            new_text=_text("what to put in its place; may be empty"),
+        ),
+        "devkit.patch-code",
+        mutating=True,
+    ),
+    Tool(
+        "remove_code",
+        "Remove a file of a guest; judged and answered as write_code.",
+        _schema("path", path=_text("the file")),
+        "devkit.remove-code",
+        mutating=True,
+    ),
+    Tool(
+        "code_history",
+        "The revisions of a guest in this conversation, newest first: what changed, by whom, which one serves.",
+        _schema("aspect", aspect=_text("agent, gateway/tui or tool/NAME")),
+        "devkit.history",
+        mutating=False,
+    ),
+    Tool(
+        "roll_back",
+        "Serve an earlier revision of a guest again.",
+        _schema(
+            "aspect",
+            aspect=_text("agent, gateway/tui or tool/NAME"),
+            revision=_text("the first characters of a revision, or shipped; leave out for the one before the present"),
+        ),
+        "devkit.roll-back",
+        mutating=True,
     ),
 )

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import markers
+import selfwork
+import terminals
 from cutting import head
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
 
@@ -47,6 +49,10 @@ def _success(op: str, args: dict[str, Any], content: str, value: Any) -> str:
 def _failure(outcome: str, content: str, value: Any, op: str) -> str:
     if op == "terminal.run" and isinstance(value, dict) and "output" in value:
         return _run(value, {})
+    if op == "terminals.run" and isinstance(value, dict) and "output" in value:
+        return terminals.look(value, {})
+    if op.startswith("devkit.") and isinstance(value, dict) and "diagnostics" in value:
+        return selfwork.verdict(value, {})
     message = text(value, "message") or content.strip()
     hint = text(value, "hint")
     if outcome == "interrupted":
@@ -61,6 +67,8 @@ def _failure(outcome: str, content: str, value: Any, op: str) -> str:
 
 
 def _read(value: Any, args: dict[str, Any]) -> str:
+    if text(value, "media_type"):
+        return f"{text(value, 'path')}: {text(value, 'media_type')}, {size(number(value, 'size'))}, shown below"
     first = number(value, "first", 1)
     body = text(value, "text")
     total = number(value, "total")
@@ -199,10 +207,20 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "terminal.run": _run,
     "notes.remember": _remember,
     "notes.recall": _recall,
+    **terminals.READERS,
+    "devkit.list-code": selfwork.listing,
+    "devkit.read-code": _read,
+    "devkit.write-code": selfwork.verdict,
+    "devkit.patch-code": selfwork.verdict,
+    "devkit.remove-code": selfwork.verdict,
+    "devkit.new-tool": selfwork.verdict,
+    "devkit.history": selfwork.revisions,
+    "devkit.roll-back": selfwork.verdict,
 }
 """Operations whose result is JSON; of all others the content is text already."""
 
-_CUT_TEXT = {"files.read-file": "text", "terminal.run": "output"}
+_CUT_TEXT = {"files.read-file": "text", "devkit.read-code": "text", "terminal.run": "output",
+             "terminals.run": "output", "terminals.read": "output"}
 _CUT_LIST = {
     "files.list-dir": ("entries",),
     "files.search-files": ("matches", "files", "counts"),

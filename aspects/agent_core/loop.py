@@ -13,7 +13,7 @@ from history import History
 from prompt import system_prompt
 from thetis_guest import llm, session, tooling
 from thetis_guest.lenient import flag, mapping, number, objects, text
-from toolbox import Toolbox, read_only
+from toolbox import CHANGES_TOOLS, Toolbox, read_only
 
 DEFAULT_MAX_TOKENS = 8192
 FAILURES = {
@@ -59,7 +59,11 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
 
         calls = _calls(reply)
         if calls:
-            tooling.invoke_many([toolbox.resolve(call) for call in calls])
+            resolved = [toolbox.resolve(call) for call in calls]
+            tooling.invoke_many(resolved)
+            if any(text(call, "op") in CHANGES_TOOLS for call in resolved):  # a tool it has just made can be called at once
+                toolbox = Toolbox(tooling.registry(), restricted, text(mode, "id"))
+                request["tools"] = toolbox.definitions()
         if end == "max-tokens":
             _note("limit", _CUT.format(tokens=max_tokens))
         elif not calls:

@@ -57,6 +57,13 @@ before anything that cannot be undone.
 - Everything you do passes walls: what is refused stays refused. Do not look for ways round a refusal; say what you \
 would have needed."""
 
+YOURSELF = """\
+# What you are made of
+You, your tools and the renderer of this screen are guests: small Python programs of this conversation which you can \
+read (list_code, read_code), rewrite (write_code, patch_code, new_tool) and put back (code_history, roll_back) while you \
+run. A gate judges each change before it serves; a change that fails changes nothing that runs. Do it when the person \
+asks for it, or to make a tool that saves real work in this task; otherwise leave yourself alone."""
+
 PLACE = """\
 # Where you are
 Paths are relative to the top of the checkout. Commands run inside walls, with an emptied environment and without a \
@@ -79,7 +86,7 @@ def system_prompt(turn: dict[str, Any], read_only: bool) -> str:
     """The whole system prompt for a turn's description (see the contract's `handle-turn`)."""
     root = mapping(turn, "root")
     mode = mapping(turn, "mode")
-    parts = [WHO, HOW, _mode(mode, read_only), _place(turn, root)]
+    parts = [WHO, HOW, YOURSELF, _mode(mode, read_only), _place(turn, root)]
     rules = text(root, "project_rules").strip()
     if rules:
         parts.append(_rules(rules, text(root, "project_rules_file") or "AGENTS.md or CLAUDE.md"))

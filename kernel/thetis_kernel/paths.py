@@ -94,6 +94,16 @@ class RootPaths(msgspec.Struct, frozen=True):
         return self.base / "spill"
 
     @property
+    def body(self) -> Path:
+        """Thetis's own repository of guests that were changed here; never part of the person's."""
+        return self.base / "body"
+
+    @property
+    def bodies(self) -> Path:
+        """One checkout of it a conversation that changed a guest."""
+        return self.base / "bodies"
+
+    @property
     def socket(self) -> Path:
         """The control socket. AF_UNIX paths end at 107 bytes, so it lives in the runtime directory under a short name."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")

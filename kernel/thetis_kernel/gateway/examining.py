@@ -38,7 +38,7 @@ async def examine(gateway: Gateway, session: str) -> Examination:
     if chain:
         return Examination(conversation=conversation, chain=chain)
     try:
-        worker, agent = await asyncio.gather(gateway.workers.ensure(session), gateway.guests.agent())
+        worker, agent = await asyncio.gather(gateway.workers.ensure(session), gateway.guests.agent(session))
         turn, turn_json = await gateway.turns.unstarted(session)
         checked = await worker.peer.call(CheckHistory(turn=turn, turn_json=turn_json, agent=agent), timeout=CHECK_S)
     except ThetisError as error:

@@ -15,7 +15,12 @@ from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.forge.artifacts import ArtifactStore
+from thetis_kernel.forge.service import Forge
 from thetis_kernel.gateway.approvals import Approvals
+from thetis_kernel.gateway.body.door import DevKitDoor
+from thetis_kernel.gateway.body.repository import BodyRepository
+from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.consent import Consent
 from thetis_kernel.gateway.control import open_control
@@ -23,6 +28,7 @@ from thetis_kernel.gateway.conversations import Conversations
 from thetis_kernel.gateway.door import handlers
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.guests import Guests
+from thetis_kernel.gateway.judging import DisposableJudge
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
@@ -62,7 +68,10 @@ class Gateway:
         self.notices += providers.problems
         self.spending = Spending(self.settings, store)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
-        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools)
+        self.bodies = Bodies(BodyRepository(self.fleet, paths),
+                             Forge(ArtifactStore(paths.artifacts), DisposableJudge(self.fleet.runtimes)), self.log,
+                             lambda world: self.fleet.runtimes("compiler", world))
+        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append)
         self.renderer = Renderer(self.fleet, self.guests)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.modes = Modes.of(self.settings)
@@ -72,8 +81,10 @@ class Gateway:
                                    self.changed)
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
                                self.consent.allowed, self.approvals,
-                               Net(self.fleet, self.log, self.settings.tools, self.modes))
+                               Net(self.fleet, self.log, self.settings.tools, self.modes),
+                               DevKitDoor(self.bodies, self.guests, self.log, self.modes))
         self.turns.workers = self.workers
+        self.workers.notice = self.turns.notice
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,

@@ -1,22 +1,27 @@
-"""Which guests serve: the shipped ones, each judged once by the gate host and kept as an artifact.
+"""Which guests serve a conversation: its own where it has changed them, else the shipped ones.
 
-One that does not pass costs only itself: without a renderer events are drawn plainly, without a tool the others serve.
+Each is judged once by the gate host and kept as an artifact. One that does not pass costs only itself: without a renderer
+events are drawn plainly, without a tool the others serve; a conversation's own guest that passes no longer (the contract
+changed under it) is replaced by the shipped one, and the log says so.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from thetis_kernel.errors import GateError
+from thetis_kernel.errors import GateError, RepoError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest
+from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.judging import DisposableJudge
+from thetis_kernel.protocol.events import Incident
 from thetis_kernel.protocol.gate import GuestSource, Verdict
 from thetis_kernel.protocol.worker import GuestBundle
 
@@ -26,29 +31,67 @@ AGENT, RENDERER, TOOL = "agent", "gateway/tui", "tool/"
 class Guests:
     """Bundles by aspect. A missing artifact is made by the gate; nothing of a guest that fails it is ever used."""
 
-    def __init__(self, fleet: Fleet, artifacts: Path, tools_config: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, fleet: Fleet, shipped: Path, tools_config: dict[str, dict[str, Any]], bodies: Bodies | None = None,
+                 incident: Callable[[str, Incident], Awaitable[Any]] | None = None) -> None:
+        """`shipped`: where artifacts of shipped guests are kept. Without `bodies` these alone serve. `incident(session,
+        body)` writes it into that conversation's log."""
         self._fleet = fleet
-        self._forge = Forge(ArtifactStore(artifacts), DisposableJudge(fleet.runtimes))
+        self._forge = Forge(ArtifactStore(shipped), DisposableJudge(fleet.runtimes))
+        self._bodies = bodies
         self._tools_config = tools_config
+        self._incident = incident
+        self._told: set[tuple[str, str, str]] = set()
         self._found: dict[str, GuestBundle | GateError] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def agent(self) -> GuestBundle:
-        """The agent that serves. Raises GateError when it does not pass."""
-        return await self._bundle(AGENT)
+    async def agent(self, session: str = "") -> GuestBundle:
+        """The agent that serves a conversation ("" = any new one). Raises GateError when the shipped one does not pass."""
+        return await self._own(session, AGENT) or await self._bundle(AGENT)
 
-    async def renderer(self) -> GuestBundle:
-        """The gateway guest that renders events. Raises GateError when it does not pass."""
-        return await self._bundle(RENDERER)
+    async def renderer(self, session: str = "") -> GuestBundle:
+        """The gateway guest that renders a conversation's events. Raises GateError when the shipped one does not pass."""
+        return await self._own(session, RENDERER) or await self._bundle(RENDERER)
 
-    async def tools(self) -> list[GuestBundle]:
+    async def tool(self, session: str, name: str) -> GuestBundle | None:
+        """The tool of this name as it serves the conversation now, None when there is none that passes."""
+        aspect = TOOL + name
+        own = await self._own(session, aspect)
+        try:
+            return own or (await self._bundle(aspect) if aspect in shipped_guests() else None)
+        except GateError:
+            return None
+
+    async def tools(self, session: str = "") -> list[GuestBundle]:
         """The tool guests that pass, each with its own configuration block and no other."""
-        names = [aspect for aspect in shipped_guests() if aspect.startswith(TOOL)]
-        found = await asyncio.gather(*(self._bundle(name) for name in names), return_exceptions=True)
-        for one in found:
-            if isinstance(one, BaseException) and not isinstance(one, GateError):
-                raise one
-        return [one for one in found if isinstance(one, GuestBundle)]
+        own = await self._bodies.own_tools(session) if session and self._bodies else []
+        names = sorted({*own, *(aspect for aspect in shipped_guests() if aspect.startswith(TOOL))})
+        found = await asyncio.gather(*(self.tool(session, name.removeprefix(TOOL)) for name in names))
+        return [one for one in found if one is not None]
+
+    async def _own(self, session: str, aspect: str) -> GuestBundle | None:
+        """The conversation's own guest; None when it has none, or one that serves no more."""
+        if not session or self._bodies is None:
+            return None
+        try:
+            verdict = await self._bodies.serving(session, aspect)
+        except RepoError as error:
+            await self._tell(session, aspect, "", f"The conversation's own {aspect} cannot be read: {error}")
+            return None
+        if verdict is None:
+            return None
+        if not verdict.ok:
+            failed = verdict.steps[-1]
+            why = "; ".join(f"{d.path}:{d.line}: {d.message}" for d in failed.diagnostics[:3])
+            await self._tell(session, aspect, verdict.key,
+                             f"The conversation's own {aspect} does not pass the gate any more, at {failed.step}: {why}")
+            return None
+        return self._as_bundle(aspect, verdict)
+
+    async def _tell(self, session: str, aspect: str, key: str, message: str) -> None:
+        if self._incident is not None and (session, aspect, key) not in self._told:
+            self._told.add((session, aspect, key))
+            await self._incident(session, Incident(code="guest-replaced", message=f"{message} The shipped one serves.",
+                                                   data={"aspect": aspect, "revision": key}))
 
     def failures(self) -> list[str]:
         """Sentences about guests that do not serve."""
@@ -76,6 +119,9 @@ class Guests:
             why = "; ".join(f"{d.path}:{d.line}: {d.message}" for d in failed.diagnostics[:3])
             raise GateError(f"The shipped guest {aspect} does not pass the gate at {failed.step}: {why}",
                             step=failed.step, hint="Reinstall Thetis, or look at `thetis doctor`.", diagnostics=places)
+        return self._as_bundle(aspect, verdict)
+
+    def _as_bundle(self, aspect: str, verdict: Verdict) -> GuestBundle:
         config = self._tools_config.get(aspect.removeprefix(TOOL), {}) if aspect.startswith(TOOL) else {}
         return GuestBundle(aspect=aspect, key=verdict.key, bundle=verdict.bundle, describes=verdict.describes,
                            config=json.dumps(config))

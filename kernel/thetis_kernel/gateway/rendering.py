@@ -30,9 +30,9 @@ class Renderer:
         self.failures = 0
 
     async def render(self, events: list[Event]) -> list[RenderedEvent]:
-        """The blocks of each event, in order."""
+        """The blocks of each event, in order. They are of one conversation: its own renderer draws them, if it has one."""
         try:
-            guest = await self._guests.renderer()
+            guest = await self._guests.renderer(events[0].session if events else "")
         except ThetisError:
             self.failures += 1
             return render_plain(events)

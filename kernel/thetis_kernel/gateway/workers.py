@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.gateway.approvals import Approvals
+from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet, worker_name
 from thetis_kernel.gateway.log import Log
@@ -23,10 +25,13 @@ from thetis_kernel.protocol.worker import (
     WORKER_MAY_APPEND,
     AppendEvent,
     AskApproval,
+    AskDevKit,
     CompleteModel,
     ConsentUnwalled,
+    DevKitAnswer,
     FetchHttp,
     LogPage,
+    Notice,
     Output,
     ReadLog,
     ReadState,
@@ -35,6 +40,8 @@ from thetis_kernel.protocol.worker import (
 from thetis_kernel.supervise.handle import Child
 
 MAX_PAGE = 1 << 20
+MAX_NOTICE = 2000
+"""Characters: a worker's words are an agent's."""
 
 
 class Workers:
@@ -42,7 +49,7 @@ class Workers:
 
     def __init__(self, fleet: Fleet, log: Log, models: ModelRelay, broadcast: Broadcast,
                  running: Callable[[str], Turn | None], consent: Callable[[], Awaitable[bool]],
-                 approvals: Approvals, net: Net) -> None:
+                 approvals: Approvals, net: Net, devkit: DevKitDoor) -> None:
         self._fleet = fleet
         self._log = log
         self._models = models
@@ -51,10 +58,16 @@ class Workers:
         self._consent = consent
         self._approvals = approvals
         self._net = net
+        self._devkit = devkit
+        self._notices: set[asyncio.Task[None]] = set()
+        self.notice: Callable[[str, str], Awaitable[None]] | None = None
+        """(conversation, text): set by the gateway right after both exist, as turns and workers need each other."""
 
     async def ensure(self, session: str) -> Child:
         """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
-        return await self._fleet.worker(session, self._asks(session), {Output: lambda tell: self._output(session, tell)})
+        tells: dict[type[Any], Any] = {
+            Output: lambda tell: self._output(session, tell), Notice: lambda tell: self._heard(session, tell)}
+        return await self._fleet.worker(session, self._asks(session), tells)
 
     async def discard(self, session: str) -> None:
         """End a worker that is stuck or no longer wanted; the next turn gets a new one."""
@@ -88,7 +101,11 @@ class Workers:
                 raise ThetisError("This turn is over.", code="turn-over")
             return await self._net.fetch(session, ask)
 
-        return {AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log, AppendEvent: append,
+        async def devkit(ask: AskDevKit) -> DevKitAnswer:
+            self._turn(session, ask.turn)
+            return await self._devkit.answer(session, ask)
+
+        return {AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log, AppendEvent: append,
                 ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
 
     def _turn(self, session: str, turn: str) -> Turn:
@@ -111,6 +128,17 @@ class Workers:
             raise ThetisError(f"There is no kind {ask.kind[:40]!r}.", code="bad-arguments")
         with turn.writing():
             return (await self._log.append(session, body, event_id=ask.event_id)).seq
+
+    def _heard(self, session: str, tell: Notice) -> None:
+        async def pass_on() -> None:
+            # A conversation deleted meanwhile, a full disk: the agent finds out when it looks.
+            with contextlib.suppress(ThetisError):
+                if self.notice is not None:
+                    await self.notice(session, tell.text[:MAX_NOTICE])
+
+        task = asyncio.create_task(pass_on(), name=f"notice-{session}")
+        self._notices.add(task)
+        task.add_done_callback(self._notices.discard)
 
     def _output(self, session: str, tell: Output) -> None:
         self._broadcast.publish(Delta(session=session, kind="output", text=tell.text, call=tell.call), session)

@@ -115,6 +115,7 @@ class Nudge(Body, frozen=True, tag="nudge"):
     text: str
     source: Literal["user", "system"] = "user"
     turn: str = ""
+    attachments: list[BlobRef] = []
 
 
 class Queued(Body, frozen=True, tag="queued"):
@@ -146,8 +147,14 @@ class SystemNote(Body, frozen=True, tag="system-note"):
     about: str = ""
 
 
+SHIPPED = "shipped"
+"""The revision of a guest as it came with Thetis."""
+
+
 class Modification(Body, frozen=True, tag="modification"):
-    """A guest or skill changed: `target` (aspect name), revision digests, and the gate's verdict."""
+    """A guest or skill changed: `target` (aspect name), what serves now (`revision`, an artifact key, or "shipped") and
+    what served before (`previous`), the gate's verdict, by whom (agent, user, kernel), and the body's `commit` that holds it.
+    """
 
     target: str
     revision: str
@@ -155,6 +162,7 @@ class Modification(Body, frozen=True, tag="modification"):
     verdict: str = ""
     by: str = ""
     summary: str = ""
+    commit: str = ""
 
 
 class Incident(Body, frozen=True, tag="incident"):

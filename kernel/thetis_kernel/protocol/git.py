@@ -312,8 +312,19 @@ class ReleaseWorktree(Ask[None], frozen=True, tag="git.release"):
     pid: int
 
 
+class ReadFiles(Ask[dict[str, str]], frozen=True, tag="git.read-files"):
+    """The text files below `directory` in `commit`, by path relative to it; {} when there is no such directory.
+
+    Links, submodules, and files that are not UTF-8 are left out. Bounded: 400 files, 4 MiB in all, else RepoError `too-large`.
+    """
+
+    root: str
+    commit: str
+    directory: str
+
+
 GIT_ASKS = (
     InspectRoot, AcceptOffer, CountChanges, Materialise, CommitTurn, Diff, BranchStatus, Log, ListWorktrees,
-    RemoveWorktree, SweepWorktrees, HoldWorktree, ReleaseWorktree,
+    RemoveWorktree, SweepWorktrees, HoldWorktree, ReleaseWorktree, ReadFiles,
 )  # fmt: skip
 GIT_TELLS = (GitProgress,)

@@ -184,6 +184,23 @@ class FetchHttp(Ask[Fetched], frozen=True, tag="worker.fetch-http"):
     wanted: Wanted
 
 
+class DevKitAnswer(msgspec.Struct, frozen=True):
+    """`data` is the operation's JSON. `tool`: a tool that serves from now on; `gone`: the name of one that does no more."""
+
+    data: bytes
+    tool: GuestBundle | None = None
+    gone: str = ""
+
+
+class AskDevKit(Ask[DevKitAnswer], frozen=True, tag="worker.devkit"):
+    """An operation of the contract's `devkit`, `name` without the interface, `arguments` as JSON. The turn has permitted it."""
+
+    turn: str
+    call: str
+    name: str
+    arguments: bytes
+
+
 class Output(Tell, frozen=True, tag="worker.output"):
     """Live output of a running command."""
 
@@ -191,7 +208,13 @@ class Output(Tell, frozen=True, tag="worker.output"):
     text: str
 
 
+class Notice(Tell, frozen=True, tag="worker.notice"):
+    """Something the agent should hear of happened between its calls: a background command of a terminal ended."""
+
+    text: str
+
+
 TO_WORKER_ASKS = (RunTurn, CheckHistory)
 TO_WORKER_TELLS = (CancelTurn, Deliver, ModeChanged)
-FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp)
-FROM_WORKER_TELLS = (Output,)
+FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit)
+FROM_WORKER_TELLS = (Output, Notice)

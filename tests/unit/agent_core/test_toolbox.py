@@ -11,7 +11,8 @@ import pytest
 OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "mutating": False,
            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}  # fmt: skip
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
-CHANGES = {"edit", "write", "run", "deploy"}
+SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back"}
+CHANGES = {"edit", "write", "run", "deploy"} | SELF
 
 
 @pytest.fixture

@@ -31,8 +31,12 @@ ARGUMENTS = {
     "request-json": "{}", "key": "a", "value-json": "1", "session": "s", "after": 0, "max-bytes": 1 << 20,
     "kind": "system-note", "body-json": '{"text": "hm"}', "calls-json": "[]", "offset": 1, "limit": 0,
     "old-text": "Book", "new-text": "Ledger", "replace-all": True, "query-json": '{"pattern": "total", "glob": "*.py"}',
-    "content": "note",
+    "content": "note", "directory": "", "name": "word-count", "description": "Counts.", "aspect": "agent", "revision": "",
 }  # fmt: skip
+
+
+OF_INTERFACE = {("devkit", "path"): "tools/outline/main.py", ("devkit", "old-text"): "class Book"}
+OF_IMPORT = {("files.list-dir", "path"): ".", ("sandbox.list-files", "path"): "."}
 
 
 @pytest.mark.parametrize("world", HOSTS)
@@ -41,7 +45,7 @@ def test_every_import_answers_text_or_an_error_of_the_tree(world):
     for key, shape in world_imports(world).items():
         if key in DEFAULTS:
             continue
-        values = {name: "." if (key, name) in (("files.list-dir", "path"), ("sandbox.list-files", "path")) else ARGUMENTS[name]
+        values = {name: OF_IMPORT.get((key, name), OF_INTERFACE.get((key.partition(".")[0], name), ARGUMENTS[name]))
                   for name, _ in shape.params}  # fmt: skip
         try:
             answer = host.imports[key](*values.values())

@@ -17,6 +17,7 @@ from thetis_kernel.repo import lease
 from thetis_kernel.repo.changes import count_changes
 from thetis_kernel.repo.commit import commit_turn
 from thetis_kernel.repo.diff import diff
+from thetis_kernel.repo.files import read_files
 from thetis_kernel.repo.history import branch_status, log
 from thetis_kernel.repo.inspection import inspect_root, locate
 from thetis_kernel.repo.job import Job, Phase
@@ -62,6 +63,7 @@ class Handlers:
             git.SweepWorktrees: lambda ask, serving: sweep(ask.root, self._job(serving)),
             git.HoldWorktree: self._hold,
             git.ReleaseWorktree: self._release,
+            git.ReadFiles: lambda ask, _: read_files(ask.root, ask.commit, ask.directory),
         }
         return {kind: self._observed(tag_of(kind), handler) for kind, handler in handlers.items()}
 

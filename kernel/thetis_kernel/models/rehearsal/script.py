@@ -36,7 +36,7 @@ class Unavailable(Exception):
     """The script needs a tool that is not offered; the message names it."""
 
 
-def call(name: str, **args: Any) -> Call:
+def call(name: str, /, **args: Any) -> Call:
     """A call to make."""
     return Call(name, args)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from thetis_kernel.models.rehearsal import drills, tours
+from thetis_kernel.models.rehearsal import drills, selfwork, shells, tours
 from thetis_kernel.models.rehearsal.answers import content, failure, fenced, named
 from thetis_kernel.models.rehearsal.scene import Scene
 from thetis_kernel.models.rehearsal.script import Script, Step, call
@@ -148,9 +148,16 @@ VERBS: tuple[Verb, ...] = (
     _verb(rf"replace ({_QUOTED}|.+?) (?:with|by) ({_QUOTED}|.*) in (\S+)", replace, "replace colour with color in README.md"),
     _verb(r"(?:create|write) (\S+) with (.+)", create, "create notes.txt with Hello"),
     _verb(r"(?:run|execute) (\S.*)", run, "run ls -l"),
+    _verb(r"in a terminal,? (?:run )?(\S.*)", shells.in_a_terminal, "in a terminal run cd src then pwd"),
+    _verb(r"start (\S.*?) in the background", shells.in_the_background, "start sleep 3 in the background"),
+    _verb(r"type (.+) into (t\d+)", shells.type_into),
+    _verb(r"look at (t\d+)", shells.look_at),
+    _verb(r"close (t\d+)", shells.end),
     _verb(r"remember ([^:]+): *(.+)", remember, "remember owner: Ada"),
     _verb(r"recall(?: (\S.*))?", recall, "recall owner"),
     _verb(r"outline (\S.*)", outline, "outline src/main.py"),
+    _verb(r"(?:please )?make (?:yourself|me) a (?:new )?tool\b.*", selfwork.make_a_tool, "make yourself a tool"),
+    _verb(r"roll back (?:the|that) tool\W*", selfwork.roll_back, "roll back the tool"),
     *(_verb(pattern, script) for pattern, script in drills.DRILLS),
 )
 

@@ -1,0 +1,36 @@
+"""What a worker's dev kit asks, answered: the mode looked at once more, the change made, the changed tool handed back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from thetis_kernel.config.modes import Modes
+from thetis_kernel.errors import Refused
+from thetis_kernel.gateway.body.service import Bodies
+from thetis_kernel.gateway.guests import TOOL, Guests
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.protocol.worker import AskDevKit, DevKitAnswer
+from thetis_kernel.toolhost.devkit import CHANGING
+
+
+class DevKitDoor:
+    """Between a conversation's worker and its body."""
+
+    def __init__(self, bodies: Bodies, guests: Guests, log: Log, modes: Modes) -> None:
+        self._bodies = bodies
+        self._guests = guests
+        self._log = log
+        self._modes = modes
+
+    async def answer(self, session: str, ask: AskDevKit) -> DevKitAnswer:
+        """Do what is asked. Raises Refused in a read-only mode, whatever the worker let through, and as `Bodies.perform`."""
+        if ask.name in CHANGING and self._modes.get((await self._log.state(session)).mode).read_only:
+            raise Refused(f"This conversation is in a read-only mode: devkit.{ask.name} is not possible by any route.",
+                          capability="devkit", hint="A person can switch the mode.")
+        answer = await self._bodies.perform(session, ask.name, msgspec.json.decode(ask.arguments), by="agent")
+        aspect = str(answer.get("aspect", ""))
+        if not answer.get("ok") or not aspect.startswith(TOOL):
+            return DevKitAnswer(data=msgspec.json.encode(answer))
+        name = aspect.removeprefix(TOOL)
+        tool = await self._guests.tool(session, name)
+        return DevKitAnswer(data=msgspec.json.encode(answer), tool=tool, gone="" if tool else name)

@@ -1,0 +1,47 @@
+"""What a guest was before: its revisions in one conversation, from the log's modifications."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from thetis_kernel.errors import UsageError
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.protocol.events import SHIPPED, Modification
+from thetis_kernel.store.folds import SessionState
+
+MAX_LISTED = 100
+
+
+async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
+    """{"revisions": [...]} newest first, "" for every guest; times come from the events."""
+    state = await log.state(session)
+    own = state.guests
+    chosen = [(seq, change) for seq, change in state.modifications if not aspect or change.target == aspect][-MAX_LISTED:]
+    listed = []
+    for seq, change in reversed(chosen):
+        stored = await asyncio.to_thread(log.store.read, session, seq - 1, 1)
+        last = own.get(change.target)
+        listed.append({
+            "aspect": change.target, "revision": change.revision, "previous": change.previous, "verdict": change.verdict,
+            "by": change.by, "summary": change.summary, "commit": change.commit, "seq": seq,
+            "ts_ms": stored[0].ts_ms if stored else 0,
+            "serving": change is last or (last is None and change.revision == SHIPPED)})
+    return {"revisions": listed}
+
+
+def earlier(state: SessionState, aspect: str, revision: str) -> Modification | None:
+    """The change that made `revision` serve, None for the shipped guest. Raises UsageError when there is no such one."""
+    changes = [change for _, change in state.modifications if change.target == aspect]
+    present = state.guests.get(aspect)
+    if not revision:
+        if present is None:
+            raise UsageError(f"{aspect} is the shipped one; there is nothing before it.", code="not-found")
+        revision = present.previous
+    if revision == SHIPPED:
+        return None
+    found = [change for change in reversed(changes) if change.revision.startswith(revision) and len(revision) >= 6]
+    if not found or len({change.revision for change in found}) > 1:
+        known = ", ".join(dict.fromkeys(change.revision[:8] for change in reversed(changes))) or "none"
+        raise UsageError(f"{aspect} has no revision {revision[:40]!r} here.", hint=f"Known: {known}, shipped.", code="not-found")
+    return found[0]

@@ -1,0 +1,226 @@
+"""The dev kit: a conversation's guests read, changed, judged, kept, and gone back from.
+
+A change is written to the conversation's body, judged as a whole guest, and only if it passes committed, logged as a
+`modification` and served from the next call on. One that fails stays in the worktree to be mended, and nothing else
+happens: what served before goes on serving. The log is the truth of what serves; the worktree is what is being written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from thetis_kernel.errors import GateError, ThetisError, UsageError
+from thetis_kernel.forge.builtin import shipped_guests
+from thetis_kernel.forge.diagnostics import diagnostics_of
+from thetis_kernel.forge.layout import world_of
+from thetis_kernel.forge.manifest import NAME
+from thetis_kernel.forge.service import Forge
+from thetis_kernel.forge.source import read_guest
+from thetis_kernel.gateway.body import files, history
+from thetis_kernel.gateway.body.layout import Place, aspect_of, directory_of, place_of
+from thetis_kernel.gateway.body.repository import BodyRepository
+from thetis_kernel.gateway.body.template import new_tool_files
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.protocol.events import SHIPPED, Modification
+from thetis_kernel.protocol.gate import GuestSource, StepResult, Verdict, World
+
+Arguments = dict[str, Any]
+READ_LINES = 1000
+MAX_DIAGNOSTICS = 40
+
+
+class Bodies:
+    """`prepare(world)` makes sure the runtimes a verdict needs are there."""
+
+    def __init__(self, repository: BodyRepository, forge: Forge, log: Log, prepare: Callable[[str], Any]) -> None:
+        self.repository = repository
+        self._forge = forge
+        self._log = log
+        self._prepare = prepare
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._sources: dict[tuple[str, str], GuestSource] = {}
+
+    async def perform(self, session: str, name: str, arguments: Arguments, *, by: str) -> dict[str, Any]:
+        """One operation of the contract's `devkit`. `by`: agent or user. Raises UsageError, CodeError, StoreError."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            match name:
+                case "list-code":
+                    return await self._list(session, str(arguments["directory"]))
+                case "read-code":
+                    return await self._read(session, place_of(str(arguments["path"])), arguments)
+                case "write-code":
+                    place = place_of(str(arguments["path"]))
+                    return await self._change(session, place, by, f"Write {place.path}", lambda guest: files.write(
+                        guest, place.inside, str(arguments["contents"])))
+                case "patch-code":
+                    place = place_of(str(arguments["path"]))
+                    return await self._change(session, place, by, f"Edit {place.path}", lambda guest: files.patch(
+                        guest, place.inside, place.path, str(arguments["old_text"]), str(arguments["new_text"])))
+                case "remove-code":
+                    place = place_of(str(arguments["path"]))
+                    return await self._change(session, place, by, f"Remove {place.path}", lambda guest: files.remove(
+                        guest, place.inside, place.path))
+                case "new-tool":
+                    return await self._new_tool(session, str(arguments["name"]), str(arguments["description"]), by)
+                case "history":
+                    return await history.of(self._log, session, str(arguments["aspect"]))
+                case "roll-back":
+                    return await self.roll_back(session, str(arguments["aspect"]), str(arguments["revision"]), by)
+                case _:
+                    raise UsageError(f"There is no operation devkit.{name[:40]}.", code="bad-arguments")
+
+    async def serving(self, session: str, aspect: str) -> Verdict | None:
+        """The verdict over the conversation's own guest for `aspect`, None when the shipped one serves.
+
+        It may fail: the contract or the gate may have changed since. Raises RepoError when its source cannot be read.
+        """
+        change = (await self._log.state(session)).guests.get(aspect)
+        if change is None:
+            return None
+        source = self._sources.get((change.commit, aspect))
+        if source is None:
+            source = files.source_of(await self.repository.files(change.commit, directory_of(aspect)), aspect, _world(aspect))
+            self._sources[change.commit, aspect] = source
+        await self._prepare(source.world)
+        return await self._forge.verdict(source)
+
+    async def own_tools(self, session: str) -> list[str]:
+        """Aspects of the tools the conversation has of its own."""
+        return sorted(aspect for aspect in (await self._log.state(session)).guests if aspect.startswith("tool/"))
+
+    async def roll_back(self, session: str, aspect: str, revision: str, by: str, why: str = "") -> dict[str, Any]:
+        """Serve an earlier revision again (a prefix of its digest, or "shipped"; "" is the one before the present)."""
+        directory = directory_of(aspect)
+        target = history.earlier(await self._log.state(session), aspect, revision)
+        guest = await self._own(session, aspect) / directory
+        if target is None:
+            await asyncio.to_thread(files.remove_guest, guest)
+            summary = f"Back to the shipped {aspect}" if aspect in shipped_guests() else f"Remove {aspect}"
+            return await self._kept(session, aspect, SHIPPED, by, why or summary, [])
+        found = await self.repository.files(target.commit, directory)
+        await asyncio.to_thread(files.replace_guest, guest, found)
+        return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}: {target.summary}")
+
+    # -- reading
+
+    async def _list(self, session: str, directory: str) -> dict[str, Any]:
+        if directory.strip("/"):
+            guest = await self._where(session, aspect_of(directory))
+            names = await asyncio.to_thread(files.code_files, guest)
+            if not names:
+                raise UsageError(f"There is no guest in {directory[:200]}.", hint="List the guests with list_code.",
+                                 code="not-found")
+            clean = directory.strip("/")
+            return {"files": [{"path": f"{clean}/{name}", "bytes": (guest / name).stat().st_size} for name in names]}
+        own = (await self._log.state(session)).guests
+        listed = []
+        for aspect in sorted({*shipped_guests(), *own}):
+            change = own.get(aspect)
+            source = await asyncio.to_thread(_described, await self._where(session, aspect))
+            listed.append({"aspect": aspect, "directory": directory_of(aspect), "origin": "own" if change else "shipped",
+                           "revision": change.revision if change else SHIPPED, **source})
+        return {"guests": listed}
+
+    async def _read(self, session: str, place: Place, arguments: Arguments) -> dict[str, Any]:
+        guest = await self._where(session, place.aspect)
+        text = await asyncio.to_thread(files.read, guest, place.inside, place.path)
+        lines = text.split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        first = max(int(arguments["offset"]), 1)
+        kept = lines[first - 1:][: int(arguments["limit"]) or READ_LINES]
+        return {"path": place.path, "text": "\n".join(kept), "first": first, "lines": len(kept), "total": len(lines),
+                "truncated": first - 1 + len(kept) < len(lines)}
+
+    async def _where(self, session: str, aspect: str) -> Path:
+        """The directory the guest can be read in: the conversation's own, or the shipped one."""
+        own = self.repository.worktree(session) / directory_of(aspect)
+        return own if own.is_dir() else shipped_guests().get(aspect, own)
+
+    # -- changing
+
+    async def _own(self, session: str, aspect: str) -> Path:
+        """The body's worktree, with the shipped guest copied and committed there if the conversation has none of its own."""
+        state = await self._log.state(session)
+        base = next((change.commit for _, change in reversed(state.modifications) if change.commit), "")
+        worktree = await self.repository.ensure(session, base)
+        shipped = shipped_guests().get(aspect)
+        guest = worktree / directory_of(aspect)
+        if shipped is not None and not guest.is_dir():
+            await asyncio.to_thread(files.copy_guest, shipped, guest)
+            await self.repository.commit(session, f"{aspect} as it is shipped\n")
+        return worktree
+
+    async def _new_tool(self, session: str, name: str, description: str, by: str) -> dict[str, Any]:
+        if not NAME.fullmatch(name):
+            raise UsageError(f"{name[:80]!r} cannot be a tool's name.", code="bad-arguments",
+                             hint="Use 1-48 of a-z, 0-9 and hyphens, none at an edge.")
+        aspect = f"tool/{name}"
+        worktree = await self._own(session, aspect)
+        guest = worktree / directory_of(aspect)
+        if guest.is_dir():
+            raise UsageError(f"There is a tool {name} already.", hint="Change it with write_code or patch_code.", code="exists")
+        await asyncio.to_thread(files.replace_guest, guest, await asyncio.to_thread(new_tool_files, name, description))
+        return await self._judge(session, aspect, guest, by, f"New tool {name}")
+
+    async def _change(self, session: str, place: Place, by: str, summary: str,
+                      work: Callable[[Path], None]) -> dict[str, Any]:
+        guest = await self._own(session, place.aspect) / place.directory
+        if not guest.is_dir() and place.aspect not in shipped_guests():
+            raise UsageError(f"There is no guest {place.aspect}.", hint="Begin a tool with new_tool.", code="not-found")
+        await asyncio.to_thread(work, guest)
+        return {"path": place.path, **await self._judge(session, place.aspect, guest, by, summary)}
+
+    async def _judge(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
+        try:
+            source = await asyncio.to_thread(read_guest, guest, aspect)
+        except GateError as error:
+            step = StepResult("source", False, 0.0, diagnostics_of(error))
+            return _verdict(aspect, directory_of(aspect), Verdict(False, "", [step]))
+        await self._prepare(source.world)
+        verdict = await self._forge.verdict(source)
+        if not verdict.ok:
+            return _verdict(aspect, directory_of(aspect), verdict)
+        kept = await self._kept(session, aspect, verdict.key, by, summary, verdict.steps)
+        self._sources[str(kept["commit"]), aspect] = source
+        return kept
+
+    async def _kept(self, session: str, aspect: str, revision: str, by: str, summary: str,
+                    steps: list[StepResult]) -> dict[str, Any]:
+        """Commit what passed and say in the log that it serves."""
+        before = (await self._log.state(session)).guests.get(aspect)
+        trailer = f"Thetis-Conversation: {session}\nThetis-Aspect: {aspect}\nThetis-Revision: {revision}\n"
+        commit = await self.repository.commit(session, f"{summary[:72]}\n\n{trailer}")
+        previous = before.revision if before else SHIPPED
+        if revision != previous:
+            await self._log.append(session, Modification(target=aspect, revision=revision, previous=previous, verdict="pass",
+                                                         by=by, summary=summary, commit=commit))
+        answer = _verdict(aspect, directory_of(aspect), Verdict(True, revision, steps))
+        return {**answer, "previous": previous, "commit": commit, "changed": revision != previous}
+
+
+def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:
+    """A verdict as the dev kit answers it; places of diagnostics are paths in the body."""
+    failed = [] if verdict.ok else verdict.steps[-1].diagnostics
+    places = [{"path": f"{directory}/{one.path}" if one.path else directory, "line": one.line, "message": one.message}
+              for one in failed[:MAX_DIAGNOSTICS]]
+    return {"aspect": aspect, "ok": verdict.ok, "revision": verdict.key, "diagnostics": places,
+            "steps": [{"step": step.step, "ok": step.ok, "ms": step.ms} for step in verdict.steps]}
+
+
+def _described(directory: Path) -> dict[str, str]:
+    """Version and description from a manifest that may be anything."""
+    import tomllib  # late: only a list of guests needs it
+
+    try:
+        table = tomllib.loads(files.read(directory, "guest.toml", "guest.toml"))
+    except (tomllib.TOMLDecodeError, ThetisError, OSError, RecursionError):
+        return {"version": "", "description": "(its manifest cannot be read)"}
+    return {"version": str(table.get("version", ""))[:40], "description": str(table.get("description", ""))[:300]}
+
+
+def _world(aspect: str) -> World:
+    return cast(World, world_of(aspect))
