@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import terminals
 from languages import language_of
 from thetis_guest.lenient import flag, number, text
 
@@ -29,17 +30,19 @@ def call_block(name: str, args: dict[str, Any], call: str) -> Block:
     elif name == "write" and text(args, "contents"):
         language = language_of(text(args, "path"))
         block.update(body=text(args, "contents")[:MAX_BODY], format="code", language=language)
-    elif name == "run" and "\n" in text(args, "command").strip():
+    elif name in ("run", "terminal_run") and "\n" in text(args, "command").strip():
         block.update(body=text(args, "command").strip()[:MAX_BODY], format="code", language="bash")
     elif name == "remember":
         block.update(body=text(args, "content")[:MAX_BODY])
-    elif name not in _TITLES:
+    elif name not in _TITLES and name not in terminals.TITLES:
         block["fields"] = [(str(key)[:80], shown(value, 2000)) for key, value in list(args.items())[:32]]
     return block
 
 
 def title(name: str, args: dict[str, Any]) -> str:
     """A call in a line."""
+    if name in terminals.TITLES:
+        return terminals.TITLES[name](args)
     describe = _TITLES.get(name)
     words = describe(args) if describe else generic(args)
     return f"{name or 'call'} {words}".strip()

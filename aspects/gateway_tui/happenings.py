@@ -124,9 +124,9 @@ def setting_changed(body: dict[str, Any]) -> list[Block]:
 
 
 def state_changed(body: dict[str, Any]) -> list[Block]:
-    """A note, plan or list changed. Notes come with the call that made them; a guest's own keys are nobody's business."""
+    """A note, plan or list changed. What comes with the call that made it is not shown, nor are a guest's own keys."""
     scope, key, value = text(body, "scope"), text(body, "key"), text(body, "value")
-    if scope == "notes" or scope.startswith("kv:"):
+    if scope in ("notes", "terminals") or scope.startswith("kv:"):
         return []
     words = f"{scope[:1].upper()}{scope[1:]} {key}".strip() + ("" if value else " removed")
     return [{**_state(words), "body": _readable(value), "folded": True}]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import terminals
 from calls import MAX_BODY, Block
 from languages import language_of
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
@@ -161,6 +162,7 @@ def _notes(value: dict[str, Any]) -> Block:
 
 
 _SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] = (
+    *terminals.SHAPES,
     (("exit", "output"), _run),
     (("text", "first", "total"), _read),
     (("bytes", "created"), _write),

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from thetis_kernel.errors import WallError
 from thetis_kernel.ipc.threads import ThreadPeer
 from thetis_kernel.paths import cache_home, state_home, user_config_file
@@ -34,8 +36,11 @@ class WalledCommands:
         self._place = place
         self._peer = peer
 
-    def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
-        """Run one command. Raises WallError when there are no walls and no consent."""
+    def confined(self, text: str, cwd: Path, cancel: threading.Event) -> tuple[Tier, Command]:
+        """The wall of this machine and a command within this place's boundary, its bounds the defaults.
+
+        Raises WallError when there are no walls and no consent; asking for it waits for the person.
+        """
         tier = self._tier()
         place = self._place
         unwalled = place.unwalled
@@ -43,20 +48,24 @@ class WalledCommands:
             unwalled = self._peer.call(ConsentUnwalled(), timeout=None, cancel=cancel)
             if not unwalled:
                 raise WallError("Commands cannot be confined on this machine, so none is run.", hint=tier.hint)
+        return tier, Command(
+            text=text,
+            cwd=cwd,
+            writable=(Path(place.worktree), Path(place.workspace)),
+            readable=tuple(Path(path) for path in place.readable),
+            git_dirs=tuple(Path(path) for path in place.git_dirs),
+            toolchains=self._toolchains,
+            network=place.network,
+            unwalled=unwalled,
+        )
+
+    def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
+        """Run one command. Raises WallError when there are no walls and no consent."""
+        tier, confined = self.confined(command.text, command.cwd, cancel)
         command.spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         result = Runner(tier).run(
-            Command(
-                text=command.text,
-                cwd=command.cwd,
-                writable=(Path(place.worktree), Path(place.workspace)),
-                readable=tuple(Path(path) for path in place.readable),
-                git_dirs=tuple(Path(path) for path in place.git_dirs),
-                toolchains=self._toolchains,
-                timeout_ms=command.timeout_ms,
-                output_bytes=OUTPUT_BYTES,
-                spill=command.spill,
-                network=place.network,
-                unwalled=unwalled,
+            msgspec.structs.replace(
+                confined, timeout_ms=command.timeout_ms, output_bytes=OUTPUT_BYTES, spill=command.spill
             ),
             on_output,
             cancel,

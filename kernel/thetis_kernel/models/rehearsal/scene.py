@@ -26,13 +26,15 @@ class Done(msgspec.Struct, frozen=True):
 class Scene(msgspec.Struct, frozen=True):
     """`instruction`: the person's last words. `rounds`: the calls of each reply since, with their results.
 
-    `calls`: how many calls the whole conversation holds, for ids that are new in it.
+    `calls`: how many calls the whole conversation holds, for ids that are new in it. `news`: a note of the system that is the
+    last thing said, "" when something else is.
     """
 
     instruction: str
     rounds: list[list[Done]]
     tools: frozenset[str]
     calls: int
+    news: str = ""
 
 
 def scene_of(request: ModelRequest) -> Scene:
@@ -45,7 +47,14 @@ def scene_of(request: ModelRequest) -> Scene:
         rounds=_rounds(messages[at + 1 :]),
         tools=frozenset(str(tool.get("name", "")) for tool in request.tools),
         calls=sum(len(_blocks(reply, "tool_use")) for reply in replies),
+        news=_news(messages),
     )
+
+
+def _news(messages: list[dict[str, Any]]) -> str:
+    said = _blocks(messages[-1], "text") if messages and messages[-1].get("role") == "user" else []
+    words = str(said[-1].get("text", "")).strip() if said else ""
+    return words.removeprefix(NOTE_MARKER).strip() if words.startswith(NOTE_MARKER) else ""
 
 
 def _last_words(messages: list[dict[str, Any]]) -> tuple[int, str]:

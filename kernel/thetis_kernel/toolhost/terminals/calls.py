@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.terminals.pool import BACKGROUND_S, Pool
-from thetis_kernel.toolhost.terminals.terminal import Opener, TerminalError
+from thetis_kernel.toolhost.terminals.terminal import Opener, Terminal, TerminalError
 
 if TYPE_CHECKING:
     from thetis_kernel.toolhost.context import TurnContext
@@ -74,15 +74,14 @@ def run(context: TurnContext, call: str, identifier: str, command: str, timeout_
     longest = int(BACKGROUND_S * 1000) if background else MAX_TIMEOUT_MS
     spill = Path(context.place.spill) / f"{call}.txt"
     spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    done = terminal.run(
-        command, background=background, timeout_s=min(max(wanted, MIN_TIMEOUT_MS), longest) / 1000, spill=spill,
-        watch=lambda text: context.output(call, text), stop=context.cancelled)
-    if background:
-        terminal.wait(SETTLE_S, context.cancelled, quiet_s=QUIET_S)
-        looked = _looked(context, terminal.id, terminal.look())
-        if looked["running"]:
-            return {**looked, "exit": None}
-    done.told = True
+    with terminal.watched():
+        done = terminal.run(
+            command, background=background, timeout_s=min(max(wanted, MIN_TIMEOUT_MS), longest) / 1000, spill=spill,
+            watch=lambda text: context.output(call, text), stop=context.cancelled)
+        if background:
+            looked = _settled(context, terminal)
+            if looked["running"]:
+                return {**looked, "exit": None}
     answer = {"terminal": terminal.id, **done.result(0.0), **done.output(), "running": False,
               "cwd": _shown(context, terminal.cwd)}
     if answer["spill"]:
@@ -95,9 +94,10 @@ def run(context: TurnContext, call: str, identifier: str, command: str, timeout_
 def read(context: TurnContext, identifier: str, wait_ms: int) -> dict[str, Any]:
     """terminals.read"""
     terminal = _terminals(context).pool.get(identifier)
-    if wait_ms > 0:
-        terminal.wait(min(wait_ms, MAX_WAIT_MS) / 1000, context.cancelled)
-    return _looked(context, terminal.id, terminal.look())
+    with terminal.watched():
+        if wait_ms > 0:
+            terminal.wait(min(wait_ms, MAX_WAIT_MS) / 1000, context.cancelled)
+        return _looked(context, terminal)
 
 
 def send(context: TurnContext, identifier: str, text: str, key: str, submit: bool) -> dict[str, Any]:
@@ -110,9 +110,9 @@ def send(context: TurnContext, identifier: str, text: str, key: str, submit: boo
     data = text.replace("\r\n", "\r").replace("\n", "\r").encode("utf-8", "replace") + pressed
     if not data or len(data) > MAX_TYPED:
         raise _bad(f"There is nothing to type, or more than {MAX_TYPED} bytes.", "Write long input into a file.")
-    terminal.type(data)
-    terminal.wait(SETTLE_S, context.cancelled, quiet_s=QUIET_S)
-    return _looked(context, terminal.id, terminal.look())
+    with terminal.watched():
+        terminal.type(data)
+        return _settled(context, terminal)
 
 
 def send_signal(context: TurnContext, identifier: str, name: str) -> dict[str, Any]:
@@ -121,9 +121,10 @@ def send_signal(context: TurnContext, identifier: str, name: str) -> dict[str, A
     if number is None:
         raise _bad(f"There is no signal {name[:20]!r} here.", "Signals are: " + ", ".join(SIGNALS) + ".")
     terminal = _terminals(context).pool.get(identifier)
-    terminal.signal(number)
-    terminal.wait(SETTLE_S, context.cancelled, quiet_s=SETTLE_S)
-    return _looked(context, terminal.id, terminal.look())
+    with terminal.watched():
+        terminal.signal(number)
+        terminal.wait(SETTLE_S, context.cancelled)
+        return _looked(context, terminal)
 
 
 def close(context: TurnContext, identifier: str) -> dict[str, Any]:
@@ -143,10 +144,17 @@ def _terminals(context: TurnContext) -> Terminals:
     return context.terminals
 
 
-def _looked(context: TurnContext, identifier: str, found: dict[str, Any]) -> dict[str, Any]:
+def _settled(context: TurnContext, terminal: Terminal) -> dict[str, Any]:
+    """A look a moment after something was begun or typed."""
+    terminal.wait(SETTLE_S, context.cancelled, quiet_s=QUIET_S)
+    return _looked(context, terminal)
+
+
+def _looked(context: TurnContext, terminal: Terminal) -> dict[str, Any]:
     """A look as it is answered: the screen where there is one, else what was written; never both."""
+    found = terminal.look()
     output = found.pop("new_output", "")
-    answer = {"terminal": identifier, **found, "cwd": _shown(context, found["cwd"])}
+    answer = {"terminal": terminal.id, **found, "cwd": _shown(context, found["cwd"])}
     if "screen" not in answer:
         answer["output"] = output
     return answer

@@ -141,9 +141,9 @@ class Pool:
             terminal.close()
 
     def _ended(self, terminal: Terminal, run: Run) -> None:
-        """A background command is over: say so to whoever works or waits, unless it was heard of already."""
+        """A background command is over and nobody was looking: say so to whoever works or waits."""
         with self._lock:
-            if terminal.id not in self._terminals or run.told:
+            if terminal.id not in self._terminals:
                 return
         named = f"{terminal.id} ({terminal.name})" if terminal.name else terminal.id
         how = "was stopped at its time limit" if run.timed_out else f"ended with exit {run.code}"

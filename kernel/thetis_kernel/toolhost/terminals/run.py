@@ -42,8 +42,6 @@ class Run:
         self.ended = 0.0
         self.report: Report | None = None
         self.done = False
-        self.told = False
-        """Whether a call has answered with its end; set before the end of a background command is told otherwise."""
         self.timed_out = self.cancelled = self.crowded = False
         self.left = 0
         """Processes of it that go on after its end."""

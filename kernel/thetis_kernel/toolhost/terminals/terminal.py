@@ -13,7 +13,8 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Terminal:
         self._reported_at = self._heard_at = 0.0
         self._healed = False
         self._idle_group = 0
-        self._starts = 0
+        self._starts = self._watchers = 0
         self._closing = False
         self.cwd = ""
 
@@ -108,6 +109,17 @@ class Terminal:
             self._await_end(run, stop)
         return run
 
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within: somebody will look before leaving, so an end needs no telling."""
+        with self._lock:
+            self._watchers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watchers -= 1
+
     def wait(self, seconds: float, stop: threading.Event, *, quiet_s: float = 0.0) -> None:
         """Until the command has ended or `seconds` are over; with `quiet_s` also once something came and then nothing."""
         begun = time.monotonic()
@@ -130,7 +142,6 @@ class Terminal:
             found |= {"command": run.text, "new_output": run.unread(), "since_ms": run.result(now)["duration_ms"]}
             if run.done:
                 found["ended"] = run.result(now)
-                run.told = True
             elif run.moves:
                 lines, row, column = self._screen.lines()
                 found |= {"screen": "\n".join(lines), "cursor": [row + 1, column + 1]}
@@ -428,7 +439,7 @@ class Terminal:
             run.notes.append("It is suspended, not ended: terminal_signal KILL ends it.")
         run.finish(time.monotonic())
         self._lock.notify_all()
-        if run.background and not self._closing:
+        if run.background and not self._watchers and not self._closing:
             threading.Thread(target=self._ended, args=(self, run), daemon=True, name=f"ended-{self.id}").start()
 
     def _gone(self, session: Session, trouble: str) -> None:

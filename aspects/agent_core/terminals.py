@@ -1,0 +1,195 @@
+"""The agent's terminals: what the model is told of the tools, and how their results read.
+
+Owns the texts of the seven `terminal_*` tools and of their answers. The order is fixed and the texts never vary, so that the
+provider's cache of the tool list holds. Must not know modes, messages or how a terminal works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from catalog import Tool
+from thetis_guest.lenient import flag, mapping, number, objects, strings, text
+
+
+def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
+
+
+def _text(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+def _milliseconds(description: str) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 1, "description": description}
+
+
+_ID = _text("the terminal, as terminal_open answered: t1, or its name")
+
+TERMINALS: tuple[Tool, ...] = (
+    Tool(
+        "terminal_open",
+        "Open a terminal: a shell that keeps its directory, variables and functions from one command to the next, and in "
+        "which programs can go on running while you do something else. For servers, programs you talk to, environments "
+        "to activate; a single command is better given to run. Several can be open at once. It ends with the "
+        "conversation's process.",
+        _schema(
+            "",
+            cwd=_text("where it starts, relative to the checkout; default: its top"),
+            name=_text("a short name, such as server", maxLength=40),
+            env={"type": "object", "description": "variables to set, name to text"},
+        ),
+        "terminals.open",
+        mutating=True,
+    ),
+    Tool(
+        "terminal_run",
+        "Run a command in a terminal. Answers when the command itself has ended, whatever it left in the background, "
+        "with its exit code and output. Without background it has no input: what reads gets an end of file. With "
+        "background it answers after a moment while the command goes on with the terminal as its input: for servers, and "
+        "for programs that terminal_send types to (a REPL, an editor, a pager, a password prompt). A terminal runs one "
+        "command at a time; you are told when one in the background ends.",
+        _schema(
+            "id command",
+            id=_ID,
+            command=_text("the command, for the shell"),
+            timeout_ms=_milliseconds("end it after so many milliseconds; default 120000, in the background 8 hours"),
+            background={"type": "boolean", "description": "do not wait for its end; default false"},
+        ),
+        "terminals.run",
+        mutating=True,
+    ),
+    Tool(
+        "terminal_read",
+        "What a terminal's command has written since you last looked, or the screen when it draws on one, and how it "
+        "stands. With wait_ms it first waits for the command's end; do that rather than asking again and again.",
+        _schema("id", id=_ID, wait_ms=_milliseconds("wait so long for the command to end; at most 600000")),
+        "terminals.read",
+        mutating=False,
+    ),
+    Tool(
+        "terminal_send",
+        "Type into a terminal whose command runs in the background, then read what it answers.",
+        _schema(
+            "id",
+            id=_ID,
+            text=_text("what to type; a line feed is the Enter key"),
+            key=_text("a key to press after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
+                      "page-down, backspace, delete, space, ctrl-a to ctrl-z"),
+            submit={"type": "boolean", "description": "press Enter after the text; default true, without meaning with key"},
+        ),
+        "terminals.send",
+        mutating=True,
+    ),
+    Tool(
+        "terminal_signal",
+        "Send a signal to the command of a terminal. INT stops most programs as Ctrl-C does; KILL ends all of it.",
+        _schema(
+            "id signal",
+            id=_ID,
+            signal=_text("the signal", enum=["INT", "TERM", "HUP", "QUIT", "KILL", "TSTP", "CONT", "USR1", "USR2"]),
+        ),
+        "terminals.signal",
+        mutating=True,
+    ),
+    Tool(
+        "terminal_close",
+        "Close a terminal and end everything that runs in it.",
+        _schema("id", id=_ID),
+        "terminals.close",
+        mutating=True,
+    ),
+    Tool(
+        "terminal_list",
+        "The open terminals and what runs in each.",
+        _schema(""),
+        "terminals.list",
+        mutating=False,
+    ),
+)
+
+
+def _open(value: Any, args: dict[str, Any]) -> str:
+    name = text(value, "name")
+    told = f"opened {text(value, 'terminal')}" + (f" ({name})" if name else "") + f" in {text(value, 'cwd')}"
+    return "\n".join([told, *_notes(value)])
+
+
+def look(value: Any, args: dict[str, Any]) -> str:
+    """What run, read, send and signal answer: the output or the screen, notes, and how the command stands."""
+    screen = text(value, "screen")
+    output = text(value, "output").rstrip("\n")
+    lines = []
+    if screen:
+        cursor = value.get("cursor")
+        known = isinstance(cursor, list) and len(cursor) == 2
+        place = f"; the cursor is in line {cursor[0]}, column {cursor[1]}" if known else ""
+        lines += [f"[the screen of {text(value, 'terminal')}{place}]", screen]
+    elif output:
+        lines.append(output)
+    lines += _notes(value)
+    quiet = "" if screen or output else ", no output" if "exit" in value or flag(value, "running") else ", nothing new"
+    lines.append(f"[{_standing(value)}{quiet}]")
+    return "\n".join(lines)
+
+
+def _standing(value: Any) -> str:
+    where = text(value, "cwd")
+    if flag(value, "running"):
+        seconds = number(value, "since_ms") / 1000
+        return f"{text(value, 'terminal')} runs {_short(text(value, 'command'))} since {seconds:.0f} s"
+    ended = mapping(value, "ended") or value
+    if "exit" not in ended:
+        return f"nothing was run in {text(value, 'terminal')} yet; it is in {where}"
+    if flag(ended, "timed_out"):
+        how = f"timed out after {number(ended, 'duration_ms') / 1000:.0f} s and was ended; the terminal is still there"
+    elif flag(ended, "cancelled"):
+        how = "stopped by the person"
+    elif number(ended, "signal"):
+        how = f"killed by signal {number(ended, 'signal')}"
+    else:
+        how = f"exit {number(ended, 'exit')}"
+    spill = text(value, "spill")
+    kept = f"; output cut, the whole is in {spill}" if spill else "; output cut" if flag(value, "truncated") else ""
+    return f"{how}; {text(value, 'terminal')} is in {where}{kept}"
+
+
+def _notes(value: Any) -> list[str]:
+    return [f"[{note}]" for note in strings(value, "notes")]
+
+
+def _short(command: str) -> str:
+    words = " ".join(command.split())
+    return repr(words if len(words) <= 80 else f"{words[:79]}…")
+
+
+def _close(value: Any, args: dict[str, Any]) -> str:
+    return f"closed {text(value, 'terminal')} and all that ran in it"
+
+
+def _list(value: Any, args: dict[str, Any]) -> str:
+    lines = []
+    for one in objects(value, "terminals"):
+        name = f" ({text(one, 'name')})" if text(one, "name") else ""
+        if flag(one, "running"):
+            does = f"runs {_short(text(one, 'command'))} since {number(one, 'since_ms') / 1000:.0f} s"
+        elif text(one, "command"):
+            does = f"free; {_short(text(one, 'command'))} ended with exit {number(one, 'exit_code')}"
+        else:
+            does = "free"
+        left = number(one, "left")
+        more = f"; {left} background process(es)" if left and not flag(one, "running") else ""
+        lines.append(f"{text(one, 'terminal')}{name} in {text(one, 'cwd')}: {does}{more}")
+    return "\n".join(lines) or "no terminals are open"
+
+
+READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "terminals.open": _open,
+    "terminals.run": look,
+    "terminals.read": look,
+    "terminals.send": look,
+    "terminals.signal": look,
+    "terminals.close": _close,
+    "terminals.list": _list,
+}
