@@ -15,7 +15,7 @@ import msgspec
 
 from thetis_kernel import crash
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.protocol.events import ToolInvocation, ToolResult
+from thetis_kernel.protocol.events import BlobRef, ToolInvocation, ToolResult
 from thetis_kernel.protocol.ids import new_call_id
 from thetis_kernel.toolhost import authority, bounds
 from thetis_kernel.toolhost.context import TurnContext
@@ -126,6 +126,8 @@ def _one(context: TurnContext, call: Call, too_many: bool) -> ToolResult:
     if mutating:
         crash.point("tool.intent")
     started = time.monotonic()
+    if context.cancelled.is_set():
+        return _record(context, call.id, "cancelled", "Stopped before it ran.", {}, started)
     try:
         outcome, content, data = run()
     except Refused as error:
@@ -146,8 +148,6 @@ def _permitted(context: TurnContext, call: Call, mutating: bool, too_many: bool)
             raise error
         return told
 
-    if context.cancelled.is_set():
-        return instead(ThetisError("Stopped before it ran.", code="cancelled"))
     if too_many:
         return lambda: ("error", f"Not run: a reply may hold {MAX_CALLS} calls.", {})
     if call.op == ANSWER:
@@ -173,7 +173,7 @@ def _effect(run: Callable[[], dict[str, Any]], mutating: bool) -> Done:
     failed = bool(data.get("timed_out")) or data.get("exit") not in (None, 0) or bool(data.get("signal"))
     failed = failed or data.get("ok") is False  # the gate's verdict over a change
     outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
-    facts = {key: data[key] for key in ("exit", "signal", "timed_out", "spill", "path") if data.get(key) not in (None, "")}
+    facts = {key: data[key] for key in ("exit", "signal", "timed_out", "spill", "path", "attachment") if data.get(key) not in (None, "")}
     return outcome, msgspec.json.encode(data).decode(), facts
 
 
@@ -197,8 +197,9 @@ def _record(context: TurnContext, call: str, outcome: Outcome, content: str, dat
     kept = str(data.get("spill", ""))
     if truncated:
         kept = context.tree.keep(call, content)
+    attached = [msgspec.convert(data.pop("attachment"), BlobRef)] if "attachment" in data else []
     result = ToolResult(call=call, outcome=outcome, content=text, data=data, truncated=truncated, spill=kept,
-                        duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn)
+                        duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn, attachments=attached)
     context.journal.append(result)
     crash.point("result.logged")
     return result

@@ -79,8 +79,9 @@ def test_reading_calls_overlap_and_a_change_stands_alone(tmp_path: Path) -> None
 def test_a_stop_answers_what_has_not_run(tmp_path: Path) -> None:
     context = turn_context(tmp_path)
     context.cancelled.set()
-    results = run(context, call(1, "files.write-file", path="a.txt", contents="A"), call(2, "terminal.run", command="true"))
-    assert [r["outcome"] for r in results] == ["cancelled", "cancelled"]
+    results = run(context, call(1, "files.write-file", path="a.txt", contents="A"), call(2, "terminal.run", command="true"),
+                  call(3, "files.list-dir", path="."))
+    assert [r["outcome"] for r in results] == ["cancelled", "cancelled", "cancelled"]
     assert not (tmp_path / "wt" / "a.txt").exists() and context.commands.asked == []
 
 

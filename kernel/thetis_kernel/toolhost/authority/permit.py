@@ -39,6 +39,7 @@ def permit(context: TurnContext, name: str, call: str = "", intended: Wanted = N
         made = intended() if callable(intended) else intended
         _ask(context, capability, call, made or Intended(what=name))
         _judge(context, capability, call)  # the mode may have changed while the person thought
+    context.effects += 1
 
 
 def may(context: TurnContext, capability: Capability, call: str = "") -> bool:
@@ -54,8 +55,7 @@ def may(context: TurnContext, capability: Capability, call: str = "") -> bool:
 def _judge(context: TurnContext, capability: Capability, call: str) -> None:
     if context.cancelled.is_set():
         raise ThetisError("The turn was stopped.", code="cancelled")
-    context.effects += 1
-    if context.effects > MAX_EFFECTS:
+    if context.effects >= MAX_EFFECTS:
         raise Refused(f"This turn has had {MAX_EFFECTS} effects; it gets no more.", capability=capability,
                       hint="End the turn and say how far you got.")
     if context.place.read_only:
