@@ -16,7 +16,8 @@ OF_ROLE: Mapping[str, frozenset[str]] = {
     "git": frozenset({"XDG_CONFIG_HOME"}),  # libgit2 looks for the user's git configuration there
     "model": frozenset(
         {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-         "SSL_CERT_FILE", "SSL_CERT_DIR"}
+         "SSL_CERT_FILE", "SSL_CERT_DIR",
+         "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"}  # the desktop's keyring answers on the session's bus
     ),
     "net": frozenset({"SSL_CERT_FILE", "SSL_CERT_DIR"}),  # no proxies: a tool reaches the hosts of its list or nothing
 }

@@ -12,6 +12,7 @@ OURS = {
     "THETIS_CRASH": "append.before-begin", "THETIS_CRASH_TRACE": "/t/trace", "THETIS_STATE": "/s",
     "ANTHROPIC_API_KEY": "sk-1", "SSH_AUTH_SOCK": "/a", "LD_PRELOAD": "/evil.so", "PYTHONPATH": "/evil",
     "HTTPS_PROXY": "http://p", "XDG_CONFIG_HOME": "/c", "DISCORD_TOKEN": "t", "GIT_DIR": "/g",
+    "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/1/bus",
 }  # fmt: skip
 
 
@@ -23,10 +24,10 @@ def test_only_what_is_listed_passes() -> None:
 
 
 def test_a_role_gets_its_few_more_and_no_other_does() -> None:
-    assert "HTTPS_PROXY" in child_environment("model", {}, OURS)
+    assert {"HTTPS_PROXY", "DBUS_SESSION_BUS_ADDRESS"} <= set(child_environment("model", {}, OURS))
     assert "XDG_CONFIG_HOME" in child_environment("git", {}, OURS)
     for role in ("worker", "gate", "face"):
-        assert not {"HTTPS_PROXY", "XDG_CONFIG_HOME"} & set(child_environment(role, {}, OURS))
+        assert not {"HTTPS_PROXY", "XDG_CONFIG_HOME", "DBUS_SESSION_BUS_ADDRESS"} & set(child_environment(role, {}, OURS))
 
 
 def test_a_restarted_child_is_told_of_no_crash_point() -> None:
