@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
 
 from thetis_kernel.errors import DeadlineExceeded, IpcError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Approval
+from thetis_kernel.protocol.events import Approval, BlobRef
 from thetis_kernel.protocol.ids import new_event_id
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
@@ -37,6 +39,8 @@ BACKSTOP_S = 2.0
 """A missed notice costs at most this long, never an event: the log is read anyway."""
 SUBMIT_S = 10.0
 """After so long without an answer the words are sent again; they are one message by their event id."""
+DEVKIT_S = 180.0
+"""For an operation on guests: the gate has 60 s for each, and a few may wait for each other."""
 Listener = Callable[[Tell], None]
 
 
@@ -70,6 +74,13 @@ class GatewayClient:
         for listener in list(self._listeners):
             listener(tell)
 
+    async def devkit(self, session: str, name: str, **arguments: str) -> dict[str, Any]:
+        """An operation on the conversation's guests (`list-code`, `history`, `diff`, `roll-back`, ...), as a person."""
+        asked = c.DevKit(session=session, name=name, arguments=msgspec.json.encode(arguments))
+        told: bytes = await self._peer.call(asked, timeout=DEVKIT_S)
+        answer: dict[str, Any] = msgspec.json.decode(told)
+        return answer
+
     async def status(self, *, walls: bool = True) -> c.Status:
         return await self._peer.call(c.GetStatus(walls=walls))
 
@@ -84,15 +95,20 @@ class GatewayClient:
         return await self._peer.call(c.CreateConversation(origin="tui" if origin == "tui" else "headless",
                                                           mode=mode, model=model))
 
+    async def attach(self, path: str) -> BlobRef:
+        """Keep a picture or PDF at an absolute path, to be sent with words."""
+        return await self._peer.call(c.AttachFile(path=path))
+
     async def submit(
-        self, session: str, text: str, *, event_id: str = "", with_changes: bool = False, later: bool = False, alone: bool = False
+        self, session: str, text: str, *, event_id: str = "", with_changes: bool = False, later: bool = False,
+        alone: bool = False, attachments: Sequence[BlobRef] = ()
     ) -> c.Submitted:
         """Say something; returns once it is durable. The first message also makes the branch and worktree.
 
         `later`: into the queue while a turn runs or words wait. `alone`: the queue does not go on after the words' turn.
         """
         ask = c.Submit(session=session, text=text, event_id=event_id or new_event_id(), with_changes=with_changes,
-                       later=later, alone=alone)
+                       later=later, alone=alone, attachments=list(attachments))
         while True:
             try:
                 return await self._peer.call(ask, timeout=SUBMIT_S)

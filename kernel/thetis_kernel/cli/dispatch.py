@@ -44,6 +44,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.listing import show
 
             return show(arguments)
+        case "self":
+            from thetis_kernel.cli.selfwork import selfwork
+
+            return selfwork(arguments)
         case "setup":
             from thetis_kernel.cli.setup import setup
 

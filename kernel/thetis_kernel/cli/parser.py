@@ -55,6 +55,25 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                         help="check this conversation: its log, and whether a model would take its history (none is asked)")
     _common(doctor)
     _json(doctor, "print a JSON object")
+
+    own = commands.add_parser("self", help="the guests a conversation runs on: what changed in them, and the way back",
+                              description="The agent, the renderer and the tools of one conversation.")
+    actions = own.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, what in (("ls", "which guests serve"), ("log", "every revision, newest first"),
+                         ("diff", "what a revision changed"), ("rollback", "serve an earlier revision again")):
+        one = actions.add_parser(action, help=what)
+        if action != "ls":
+            one.add_argument("guest", metavar="GUEST", nargs="?" if action == "log" else None, default="",
+                             help="agent, gateway/tui or tool/NAME")
+        if action == "diff":
+            one.add_argument("revision", metavar="REVISION", nargs="?", default="",
+                             help="against the one before it (default: what serves, against the shipped one)")
+        if action == "rollback":
+            one.add_argument("revision", metavar="REVISION", nargs="?", default="",
+                             help="a revision, or shipped (default: the one before the present)")
+        one.add_argument("--conversation", metavar="ID", default="", help="default: the one used last")
+        _common(one)
+        _json(one, "print a JSON object")
     return parser.parse_args(arguments)
 
 

@@ -6,21 +6,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from thetis_kernel.errors import Refused
+from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Approval
+from thetis_kernel.protocol.events import Approval, BlobRef
 from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.toolhost.devkit import CHANGING
 
 if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway
 
 R = TypeVar("R")
 MAX_PAGE = 1 << 20
+DEVKIT_DEFAULTS = {"directory": "", "aspect": "", "revision": "", "offset": "1", "limit": "0"}
 MAX_RENDER = 500
 """Events one render request may cover."""
 
@@ -76,6 +81,8 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         only_a_person("A rule")
         return await gateway.rules.revoke(ask.id)
 
+    attachments = Attachments(gateway.log.store.blobs)
+
     async def status(ask: c.GetStatus) -> c.Status:
         return await gateway.status(walls=ask.walls)
 
@@ -93,9 +100,14 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
 
     async def submit(ask: c.Submit) -> c.Submitted:
         who = attended()
+        attached = await attachments.checked(ask.attachments)
         seq, how, turn = await in_line(ask.session, lambda session: gateway.turns.submit(
-            session, ask.text, ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who))
+            session, ask.text, ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who,
+            attachments=attached))
         return c.Submitted(seq=seq, how=how, turn=turn)
+
+    async def attach(ask: c.AttachFile) -> BlobRef:
+        return await attachments.take(ask.path)
 
     async def queue(ask: q.GetQueue) -> list[q.QueuedWords]:
         return await in_line(ask.session, gateway.turns.queue.all)
@@ -156,6 +168,14 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def examination(ask: c.Examine) -> c.Examination:
         return await examine(gateway, await gateway.conversations.find(ask.session))
 
+    async def devkit(ask: c.DevKit) -> bytes:
+        if ask.name in CHANGING:
+            only_a_person("A guest")
+        session = await gateway.conversations.find(ask.session)
+        arguments = msgspec.json.decode(ask.arguments, type=dict[str, str])
+        answer = await gateway.bodies.perform(session, ask.name, {**DEVKIT_DEFAULTS, **arguments}, by="user")
+        return msgspec.json.encode(answer)
+
     async def subscribe(ask: c.Subscribe) -> None:
         session = await gateway.conversations.find(ask.session) if ask.session else ""
         gateway.broadcast.subscribe(hearer(), session)
@@ -179,6 +199,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.GetConversation: conversation,
         c.CreateConversation: create,
         c.Submit: submit,
+        c.AttachFile: attach,
         q.GetQueue: queue,
         q.EditQueued: edit_queued,
         q.RecallQueued: recall_queued,
@@ -193,6 +214,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.ChangeSetting: change,
         c.DeleteConversation: delete,
         c.Examine: examination,
+        c.DevKit: devkit,
         c.Subscribe: subscribe,
         c.GetSpending: spending,
         c.Consent: consent,

@@ -12,7 +12,7 @@ import msgspec
 
 from thetis_kernel.protocol.approvals import Decision, Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Approval, Event
+from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.queueing import QUEUE_ASKS
 from thetis_kernel.protocol.spending import Spent
@@ -159,6 +159,7 @@ class Submit(Ask[Submitted], frozen=True, tag="client.submit"):
 
     `with_changes`: copy the root's uncommitted changes into the new branch (first message only). `later`: while a turn
     runs or words wait, wait in the queue instead of reaching the running turn. `alone`: the queue does not go on after it.
+    `attachments` as `AttachFile` answered them; words with some cannot wait in the queue.
     """
 
     session: str
@@ -167,6 +168,13 @@ class Submit(Ask[Submitted], frozen=True, tag="client.submit"):
     with_changes: bool = False
     later: bool = False
     alone: bool = False
+    attachments: list[BlobRef] = msgspec.field(default_factory=list)
+
+
+class AttachFile(Ask[BlobRef], frozen=True, tag="client.attach"):
+    """Keep a picture or PDF at an absolute path of this machine, to be sent with words. Judged by its content."""
+
+    path: str
 
 
 class Stop(Ask[bool], frozen=True, tag="client.stop"):
@@ -234,6 +242,17 @@ class Examine(Ask[Examination], frozen=True, tag="client.examine"):
     """Check a conversation's log, and the request its agent would make next; no model is asked, nothing is changed."""
 
     session: str
+
+
+class DevKit(Ask[bytes], frozen=True, tag="client.devkit"):
+    """A person's look at, or change to, the guests of a conversation: the operations of the contract's `devkit`, and `diff`.
+
+    `arguments` and the answer are JSON.
+    """
+
+    session: str
+    name: str
+    arguments: bytes
 
 
 class Subscribe(Ask[None], frozen=True, tag="client.subscribe"):
@@ -364,7 +383,8 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
-    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending,
-    *QUEUE_ASKS, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule, RevokeRule,
+    RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
+    *QUEUE_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule,
+    RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -96,7 +96,8 @@ class ToolResult(Body, frozen=True, tag="tool-result"):
     """How a call ended; exactly one for each invocation.
 
     `content` is text for the model, bounded; the whole is at `spill` when cut. `data` holds fields for machines
-    (exit code, counts). `outcome`: ok, error, refused, interrupted (outcome unknown), cancelled (did not run).
+    (exit code, counts), `attachments` pictures and PDFs that belong to it. `outcome`: ok, error, refused, interrupted
+    (outcome unknown), cancelled (did not run).
     """
 
     call: str
@@ -107,6 +108,7 @@ class ToolResult(Body, frozen=True, tag="tool-result"):
     spill: str = ""
     duration_ms: int = 0
     turn: str = ""
+    attachments: list[BlobRef] = []
 
 
 class Nudge(Body, frozen=True, tag="nudge"):
@@ -152,7 +154,7 @@ SHIPPED = "shipped"
 
 
 class Modification(Body, frozen=True, tag="modification"):
-    """A guest or skill changed: `target` (aspect name), what serves now (`revision`, an artifact key, or "shipped") and
+    """A guest or skill changed: `target` (aspect name), what serves now (`revision`, the digest of its source, or "shipped") and
     what served before (`previous`), the gate's verdict, by whom (agent, user, kernel), and the body's `commit` that holds it.
     """
 

@@ -66,6 +66,11 @@ def code_files(directory: Path) -> list[str]:
     return found
 
 
+def texts(directory: Path) -> dict[str, str]:
+    """The guest's files, relative path -> text."""
+    return {path: (directory / path).read_text("utf-8", "replace") for path in code_files(directory)}
+
+
 def read(directory: Path, inside: str, shown: str) -> str:
     """The text of a file. Raises CodeError `not-found`, with what there is."""
     path = directory / inside

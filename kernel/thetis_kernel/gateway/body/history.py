@@ -11,6 +11,8 @@ from thetis_kernel.protocol.events import SHIPPED, Modification
 from thetis_kernel.store.folds import SessionState
 
 MAX_LISTED = 100
+SHORTEST = 6
+"""Characters of a revision that are enough to name it."""
 
 
 async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
@@ -31,17 +33,31 @@ async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
 
 
 def earlier(state: SessionState, aspect: str, revision: str) -> Modification | None:
-    """The change that made `revision` serve, None for the shipped guest. Raises UsageError when there is no such one."""
-    changes = [change for _, change in state.modifications if change.target == aspect]
-    present = state.guests.get(aspect)
+    """The change that made `revision` serve ("": what served before the present), None for the shipped guest.
+
+    Raises UsageError when there is no such one.
+    """
     if not revision:
+        present = state.guests.get(aspect)
         if present is None:
             raise UsageError(f"{aspect} is the shipped one; there is nothing before it.", code="not-found")
-        revision = present.previous
-    if revision == SHIPPED:
-        return None
-    found = [change for change in reversed(changes) if change.revision.startswith(revision) and len(revision) >= 6]
+        return of_revision(state, aspect, present.previous)
+    return None if revision == SHIPPED else named(state, aspect, revision)
+
+
+def named(state: SessionState, aspect: str, revision: str) -> Modification:
+    """The newest change to the revision that begins with `revision`; "": to the one that serves. Raises UsageError."""
+    changes = [change for _, change in reversed(state.modifications) if change.target == aspect]
+    found = [change for change in changes if change.revision.startswith(revision) and len(revision) >= SHORTEST]
+    if not revision:
+        found = changes[:1]
     if not found or len({change.revision for change in found}) > 1:
-        known = ", ".join(dict.fromkeys(change.revision[:8] for change in reversed(changes))) or "none"
-        raise UsageError(f"{aspect} has no revision {revision[:40]!r} here.", hint=f"Known: {known}, shipped.", code="not-found")
+        known = ", ".join(dict.fromkeys(change.revision[:8] for change in changes)) or "none"
+        raise UsageError(f"{aspect} has no revision {revision[:40]!r} here.", code="not-found", hint=f"Known: {known}.")
     return found[0]
+
+
+def of_revision(state: SessionState, aspect: str, revision: str) -> Modification | None:
+    """The newest change to exactly this revision; None for the shipped one."""
+    return next((change for _, change in reversed(state.modifications)
+                 if change.target == aspect and change.revision == revision and revision != SHIPPED), None)

@@ -18,8 +18,9 @@ from thetis_kernel.forge.diagnostics import diagnostics_of
 from thetis_kernel.forge.layout import world_of
 from thetis_kernel.forge.manifest import NAME
 from thetis_kernel.forge.service import Forge
-from thetis_kernel.forge.source import read_guest
+from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import files, history
+from thetis_kernel.gateway.body.compare import patch_of
 from thetis_kernel.gateway.body.layout import Place, aspect_of, directory_of, place_of
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.template import new_tool_files
@@ -44,7 +45,10 @@ class Bodies:
         self._sources: dict[tuple[str, str], GuestSource] = {}
 
     async def perform(self, session: str, name: str, arguments: Arguments, *, by: str) -> dict[str, Any]:
-        """One operation of the contract's `devkit`. `by`: agent or user. Raises UsageError, CodeError, StoreError."""
+        """One operation of the contract's `devkit`, or `diff` (aspect, revision), which people alone ask for.
+
+        `by`: agent or user. Raises UsageError, CodeError, StoreError, and RepoError when git cannot answer.
+        """
         async with self._locks.setdefault(session, asyncio.Lock()):
             match name:
                 case "list-code":
@@ -65,6 +69,8 @@ class Bodies:
                         guest, place.inside, place.path))
                 case "new-tool":
                     return await self._new_tool(session, str(arguments["name"]), str(arguments["description"]), by)
+                case "diff":
+                    return await self._diff(session, str(arguments["aspect"]), str(arguments["revision"]))
                 case "history":
                     return await history.of(self._log, session, str(arguments["aspect"]))
                 case "roll-back":
@@ -140,6 +146,23 @@ class Bodies:
         own = self.repository.worktree(session) / directory_of(aspect)
         return own if own.is_dir() else shipped_guests().get(aspect, own)
 
+    async def _diff(self, session: str, aspect: str, revision: str) -> dict[str, Any]:
+        """{"aspect", "revision", "previous", "patch"}: what a revision changed; "" is the one that serves against the shipped."""
+        state = await self._log.state(session)
+        change = history.named(state, aspect, revision)
+        previous = history.of_revision(state, aspect, change.previous) if revision else None
+        after = await self._files(aspect, None if change.revision == SHIPPED else change)
+        before = await self._files(aspect, previous)
+        return {"aspect": aspect, "revision": change.revision, "previous": previous.revision if previous else SHIPPED,
+                "patch": patch_of(before, after, directory_of(aspect))}
+
+    async def _files(self, aspect: str, change: Modification | None) -> dict[str, str]:
+        """The files of a revision; of the shipped guest for None."""
+        if change is not None:
+            return await self.repository.files(change.commit, directory_of(aspect))
+        shipped = shipped_guests().get(aspect)
+        return await asyncio.to_thread(files.texts, shipped) if shipped else {}
+
     # -- changing
 
     async def _own(self, session: str, aspect: str) -> Path:
@@ -184,7 +207,7 @@ class Bodies:
         verdict = await self._forge.verdict(source)
         if not verdict.ok:
             return _verdict(aspect, directory_of(aspect), verdict)
-        kept = await self._kept(session, aspect, verdict.key, by, summary, verdict.steps)
+        kept = await self._kept(session, aspect, source_digest(source), by, summary, verdict.steps)
         self._sources[str(kept["commit"]), aspect] = source
         return kept
 
