@@ -5,7 +5,8 @@
     plain.py      that stream as text, without what steers a terminal
     screen.py     the same stream as a screen, when somebody looks
     run.py        one command: its output within bounds, how it ended
-    terminal.py   one terminal: runs, reads, types, signals, ends
+    listening.py  the thread that hears a terminal, and every way a command ends
+    terminal.py   one terminal: runs, reads, types, signals, closes
     pool.py       the conversation's terminals: names, how many, idle ones, what became of those that are gone
     calls.py      the operations `terminals.*`
 

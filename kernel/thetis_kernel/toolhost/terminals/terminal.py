@@ -1,8 +1,7 @@
 """One terminal: a shell in the walls, one command at a time, and a thread that listens to it.
 
-Owns the session, the state of the running command and every way it can end: by itself, by its time, by a stop, with its
-shell, with the terminal. The listening thread alone reads the session's descriptors and closes them; callers change state
-under the lock and wake it. A caller that waits holds no lock, and nobody holds one while writing to a program.
+Owns what callers do with it: open, run, wait, look, type, signal, close; and starting a new shell where the old one has ended.
+A caller that waits holds no lock, and nobody holds one while writing to a program.
 Must not know: what a boundary is (the opener's part), the other terminals, the log.
 """
 
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,22 +18,13 @@ from typing import Any
 
 from thetis_kernel.errors import ThetisError, WallError
 from thetis_kernel.toolhost.terminals import shell
+from thetis_kernel.toolhost.terminals.listening import CHUNK, ORDER_WITHIN_S, SIZE, Listener, write
 from thetis_kernel.toolhost.terminals.run import Run, Watch
-from thetis_kernel.toolhost.terminals.screen import Screen
 from thetis_kernel.walls import scratch
 from thetis_kernel.walls.session import Session
 
-SIZE = (100, 30)
-"""Columns and rows: what programs lay out well and a model reads without wrapping."""
-_ORDER_WITHIN_S = 10.0  # a walk over /proc on a loaded machine
 _READY_WITHIN_S = 20.0
-_MARK_WITHIN_S = 1.0  # between the report of an end and the last output before it
-_HEAL_AFTER_S = 0.3  # of that: held back by a stopped terminal, so let it go
-_LOST_AFTER_S = 10.0  # a command was killed and its driver does not say so: it is the driver that is stuck
-_QUIET_S = 0.1
 _TYPE_WITHIN_S = 2.0
-_CHUNK = 65536
-_STOPPED = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 
 Opener = Callable[[Path, tuple[int, int]], Session]
 """(private directory, columns and rows) -> a session running shell.program; raises WallError."""
@@ -47,33 +36,19 @@ class TerminalError(ThetisError):
     code = "terminal"
 
 
-class Terminal:
+class Terminal(Listener):
     """A terminal named `identifier`. `ended(terminal, run)` is called, from a thread of its own, after a background command."""
 
     def __init__(self, identifier: str, name: str, opener: Opener, ended: Callable[[Terminal, Run], None]) -> None:
+        super().__init__()
         self.id = identifier
         self.name = name
         self.used = time.monotonic()
         self._opener = opener
         self._ended = ended
-        self._lock = threading.Condition()
         self._place = scratch.create()
-        self._session: Session | None = None
-        self._thread: threading.Thread | None = None
-        self._woken, self._waker = os.pipe()
-        os.set_blocking(self._waker, False)
-        self._run: Run | None = None
-        self._numbers = 0
-        self._screen = Screen(*SIZE)
-        self._reports = b""
-        self._claimed = self._marked = self._counting = False
-        self._ending_since = 0.0
-        self._reported_at = self._heard_at = 0.0
-        self._healed = False
-        self._idle_group = 0
-        self._starts = self._watchers = 0
-        self._closing = False
-        self.cwd = ""
+        self._claimed = False
+        self._numbers = self._idle_group = self._starts = self._watchers = 0
 
     # What callers do
 
@@ -101,7 +76,7 @@ class Terminal:
             finally:
                 self._claimed = False
         try:
-            _write(commands, shell.line(run.number, run.nonce, text, background), _TYPE_WITHIN_S)
+            write(commands, shell.line(run.number, run.nonce, text, background), _TYPE_WITHIN_S)
         finally:
             os.close(commands)
         self._wake()
@@ -157,7 +132,7 @@ class Terminal:
                 raise TerminalError("The running command has no input.", hint="Run it in the background to talk to it.")
             master = os.dup(session.master)
         try:
-            taken = _write(master, data, _TYPE_WITHIN_S)
+            taken = write(master, data, _TYPE_WITHIN_S)
         finally:
             os.close(master)
         if taken < len(data):
@@ -196,12 +171,6 @@ class Terminal:
                     found["left"] = run.left
             return found
 
-    @property
-    def busy(self) -> bool:
-        """Whether a command runs."""
-        run = self._run
-        return run is not None and not run.done
-
     def close(self) -> None:
         """End everything in the terminal; afterwards it is gone. Blocks until that is so."""
         with self._lock:
@@ -210,11 +179,7 @@ class Terminal:
         self._wake()
         if thread is not None:
             thread.join()
-        with self._lock:
-            if self._waker >= 0:
-                os.close(self._waker)
-                os.close(self._woken)
-                self._waker = self._woken = -1
+        self._unlisten()
         scratch.remove(self._place)
 
     # Under the lock
@@ -228,11 +193,12 @@ class Terminal:
         run = Run(self._numbers, text, background=background, started=now, deadline=now + timeout_s, spill=spill, watch=watch)
         run.notes += notes
         session.restore_modes()
-        self._screen.clear()
-        self._ending_since = self._reported_at = 0.0
-        self._counting = self._healed = False
-        self._run = run
+        self._begin(run)
         return run
+
+    def _finished(self, run: Run) -> None:
+        if run.background and not self._watchers and not self._closing:
+            threading.Thread(target=self._ended, args=(self, run), daemon=True, name=f"ended-{self.id}").start()
 
     def _ensure(self) -> list[str]:
         """Have a live session; sentences about what that took."""
@@ -248,9 +214,7 @@ class Terminal:
             session.close()
             raise
         self._starts += 1
-        self._session = session
-        self._thread = threading.Thread(target=self._listen, args=(session,), daemon=True, name=f"terminal-{self.id}")
-        self._thread.start()
+        self._attend(session)
         notes = [session.note] if session.note else []
         if self._starts > 1:
             notes.append("Its shell had ended, so a new one was started: what ran in the background is gone; directory and "
@@ -265,7 +229,7 @@ class Terminal:
             remaining = until - time.monotonic()
             if remaining <= 0 or not poll.poll(remaining * 1000):
                 raise WallError("The terminal's shell did not start in time.", code="walls-setup")
-            piece = os.read(session.reports, _CHUNK)
+            piece = os.read(session.reports, CHUNK)
             if not piece:
                 raise WallError("The terminal's shell ended before it was ready.", code="walls-setup")
             said += piece
@@ -289,7 +253,7 @@ class Terminal:
         self._marked = False
         session.order(line)
         self._wake()
-        if not self._lock.wait_for(lambda: self._marked or self._session is not session, _ORDER_WITHIN_S) or not self._marked:
+        if not self._lock.wait_for(lambda: self._marked or self._session is not session, ORDER_WITHIN_S) or not self._marked:
             raise TerminalError(f"Terminal {self.id} does not answer.", hint="Close it and open another one.")
 
     def _await_end(self, run: Run, stop: threading.Event | None) -> None:
@@ -299,182 +263,6 @@ class Terminal:
                     run.cancelled = True
                     self._end()
                 self._lock.wait(0.05)
-
-    def _end(self) -> None:
-        """Have the helper kill the command."""
-        if self._session is not None and not self._ending_since:
-            self._ending_since = time.monotonic()
-            self._session.order("end")
-            self._wake()
-
-    def _wake(self) -> None:
-        if self._waker >= 0:
-            try:
-                os.write(self._waker, b"x")
-            except BlockingIOError:
-                pass  # it is being woken already
-
-    # The listening thread
-
-    def _listen(self, session: Session) -> None:
-        poll = select.poll()
-        for fd in (session.master, session.reports, session.status, self._woken):
-            poll.register(fd, select.POLLIN)
-        trouble = ""
-        while not trouble:
-            with self._lock:
-                wait_s = self._next_look()
-            for fd, _ in poll.poll(None if wait_s is None else max(0.0, wait_s) * 1000):
-                if fd == self._woken:
-                    os.read(self._woken, _CHUNK)
-                elif not self._hear(session, fd):
-                    poll.unregister(fd)
-            with self._lock:
-                trouble = self._advance(session)
-        self._gone(session, trouble)
-
-    def _hear(self, session: Session, fd: int) -> bool:
-        """Read what there is; False when no more will come."""
-        if fd == session.status:
-            with self._lock:
-                for line in session.said():
-                    self._answered(line)
-            return not session.ended
-        try:
-            data = os.read(fd, _CHUNK)
-        except BlockingIOError:
-            return True
-        except OSError:  # nobody has the terminal open any more
-            return False
-        with self._lock:
-            if fd == session.reports:
-                self._reported(data)
-            else:
-                self._heard(session, data)
-        return bool(data)
-
-    def _heard(self, session: Session, data: bytes) -> None:
-        self._heard_at = time.monotonic()
-        run = self._run
-        if run is None or run.done:
-            return  # of background processes, between commands
-        before = run.heard(data)
-        if run.background:
-            answer = self._screen.feed(before)
-            if answer:
-                _write(session.master, answer, 0.0)
-        self._lock.notify_all()
-
-    def _reported(self, data: bytes) -> None:
-        *lines, self._reports = (self._reports + data)[-_CHUNK:].split(b"\n")
-        for line in lines:
-            report = shell.report(line)
-            if report is not None and self._run is not None and report.number == self._run.number:
-                self._run.report = report
-                self._reported_at = time.monotonic()
-                self.cwd = report.cwd
-
-    def _answered(self, line: dict[str, Any]) -> None:
-        run = self._run
-        if line.get("answer") == "mark":
-            self._marked = True
-        elif line.get("answer") == "count" and run is not None:
-            run.left = line["count"]
-            if self._counting:
-                self._finish(run)
-        elif line.get("event") == "threads" and run is not None:
-            run.crowded = True
-            self._ending_since = self._ending_since or time.monotonic()
-        self._lock.notify_all()
-
-    def _next_look(self) -> float | None:
-        """Seconds until something has to be done though nothing happens; None: never."""
-        run, now = self._run, time.monotonic()
-        if run is None or run.done:
-            return None
-        times = [run.deadline - now] if not self._ending_since else [self._ending_since + _LOST_AFTER_S - now]
-        if run.report is not None:
-            times.append(0.05)
-        if run.waits_to_be_shown:
-            times.append(_QUIET_S)
-        return min(times)
-
-    def _advance(self, session: Session) -> str:
-        """Do what is due; why the session has to end, or ""."""
-        run, now = self._run, time.monotonic()
-        if self._closing:
-            return "closed"
-        if session.ended:
-            return "ended"
-        if run is None or run.done:
-            return ""
-        if run.report is None:
-            if not self._ending_since and now >= run.deadline:
-                run.timed_out = True
-                self._end()
-            if self._ending_since and now >= self._ending_since + _LOST_AFTER_S:
-                return "stuck"
-        elif not self._counting:
-            since = now - self._reported_at
-            if not run.marked and since >= _HEAL_AFTER_S and not self._healed:
-                self._healed = True
-                session.restore_modes()
-            if run.marked or since >= _MARK_WITHIN_S:
-                self._counting = True
-                session.order("count")
-        elif now >= self._reported_at + _ORDER_WITHIN_S:
-            return "stuck"
-        if run.waits_to_be_shown and now - self._heard_at >= _QUIET_S:
-            run.quiet()
-        return ""
-
-    def _finish(self, run: Run) -> None:
-        self._counting = False
-        if self._session is not None:
-            self._session.restore_modes()
-            run.notes += self._session.put_back()
-        if run.report is not None and run.report.gone:
-            run.notes.append("Its directory is gone; the next command runs at the top of the checkout.")
-        if run.left and run.code - 128 in _STOPPED:
-            run.notes.append("It is suspended, not ended: terminal_signal KILL ends it.")
-        run.finish(time.monotonic())
-        self._lock.notify_all()
-        if run.background and not self._watchers and not self._closing:
-            threading.Thread(target=self._ended, args=(self, run), daemon=True, name=f"ended-{self.id}").start()
-
-    def _gone(self, session: Session, trouble: str) -> None:
-        """The session is over: close it, and say so in the command that was running."""
-        session.close()
-        with self._lock:
-            self._session = None
-            run = self._run
-            if run is not None and not run.done:
-                if trouble == "ended":
-                    run.notes.append("The terminal's shell ended with it, and so did everything in the terminal.")
-                elif trouble == "stuck":
-                    run.notes.append("The terminal did not come back from it, so everything in it was ended.")
-                self._finish(run)
-            elif run is not None:
-                run.left = 0
-            self._lock.notify_all()
-
-
-def _write(fd: int, data: bytes, within_s: float) -> int:
-    """Write to a descriptor that must not block for longer; how many bytes went."""
-    until = time.monotonic() + within_s
-    poll = select.poll()
-    poll.register(fd, select.POLLOUT)
-    sent = 0
-    while sent < len(data):
-        try:
-            sent += os.write(fd, data[sent : sent + _CHUNK])
-        except BlockingIOError:
-            remaining = until - time.monotonic()
-            if remaining <= 0 or not poll.poll(remaining * 1000):
-                break
-        except OSError:  # hung up: whoever waits for the command is told
-            break
-    return sent
 
 
 def _quoted(value: str) -> str:
