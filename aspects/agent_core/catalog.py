@@ -46,8 +46,9 @@ _DIRECTORY = _text("directory, relative to the checkout; default: the whole chec
 BUILTIN: tuple[Tool, ...] = (
     Tool(
         "read",
-        "Read a text file, or look at a picture (PNG, JPEG, GIF, WebP) or a PDF. Lines come numbered; the numbers are not part of the file. Long files come in parts: the "
-        "last line of the result says where to read on. Read several files with several calls in one reply.",
+        "Read a text file, or look at a picture (PNG, JPEG, GIF, WebP) or a PDF. Lines come numbered; the numbers are not "
+        "part of the file. Long files come in parts: the last line of the result says where to read on. Read several "
+        "files with several calls in one reply.",
         _schema(
             "path",
             path=_text("the file, relative to the checkout, or under /workspace"),

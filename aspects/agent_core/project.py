@@ -14,6 +14,7 @@ from typing import Any
 import markers
 from cutting import head
 from formats import result_text
+from pictures import attached
 from reply import Ids, legal_blocks
 from thetis_guest.lenient import flag, mapping, number, objects, text
 
@@ -22,6 +23,10 @@ LATE_RESULT_CHARS = 8_000
 GOOD_ENDS = ("stop", "tool-use", "max-tokens", "refusal")
 INTERRUPTIONS = ("stop", "restart")
 """What the host's notes about an interruption are about; they say it, so nothing else needs to."""
+
+
+Said = str | dict[str, Any]
+"""Words of the user's message, or a block as it stands."""
 
 
 class Call:
@@ -35,11 +40,15 @@ class Call:
         self.args: dict[str, Any] = {}
         self.begun = False
         self.answer: tuple[str, bool] | None = None
+        self.shown: list[dict[str, Any]] = []
+        """Pictures and PDFs that belong to the answer."""
 
     def block(self) -> dict[str, Any]:
         """The tool_result; a synthetic one where the log has none."""
         content, ok = self.answer or (markers.UNKNOWN_OUTCOME if self.begun else markers.NOT_RUN, False)
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": self.wire, "content": content}
+        if self.shown:
+            block["content"] = [{"type": "text", "text": content}, *self.shown]
         if not ok:
             block["is_error"] = True
         return block
@@ -56,7 +65,7 @@ class Projector:
         self._ids = Ids()
         self._closed: list[dict[str, Any]] = []
         self._calls: list[Call] = []
-        self._texts: list[tuple[int, str]] = []
+        self._texts: list[tuple[int, Said]] = []
         self._unanswered: dict[str, Call] = {}
         self._answered: set[str] = set()
         self._agents_own: set[str] = set()
@@ -78,6 +87,7 @@ class Projector:
         self._last = seq
         if kind == "user":
             self._say(seq, self._user(body))
+            self._show(seq, body)
         elif kind == "assistant":
             self._assistant(seq, body)
         elif kind == "tool-invocation":
@@ -87,6 +97,7 @@ class Projector:
         elif kind == "nudge" and text(body, "text").strip():
             from_person = text(body, "source", "user") != "system"
             self._say(seq, markers.nudge(body["text"]) if from_person else markers.note(body["text"]))
+            self._show(seq, body)
         elif kind == "system-note" and text(body, "text").strip():
             self._note(seq, body)
         elif kind == "compaction":
@@ -106,6 +117,9 @@ class Projector:
 
     def _say(self, seq: int, words: str) -> None:
         self._texts.append((seq, words))
+
+    def _show(self, seq: int, body: dict[str, Any]) -> None:
+        self._texts += [(seq, block) for block in attached(body)]
 
     def _user(self, body: dict[str, Any]) -> str:
         words = text(body, "text")
@@ -175,6 +189,7 @@ class Projector:
         for call in self._calls:
             if call.raw == raw and call.answer is None:
                 call.answer = result_text(call.op, call.args, body), text(body, "outcome") == "ok"
+                call.shown = attached(body) if call.answer[1] else []
                 self._answered.add(raw)
                 return
         if raw in self._agents_own:
@@ -197,7 +212,7 @@ class Projector:
 
     # -- building messages
 
-    def _close(self, reply: int, texts: list[tuple[int, str]]) -> None:
+    def _close(self, reply: int, texts: list[tuple[int, Said]]) -> None:
         message = self._user_message(texts)
         self._closed.append(message)
         # A message without anything to say gets a text of its own, which has no number.
@@ -206,9 +221,9 @@ class Projector:
             if call.answer is None:
                 self._unanswered[call.raw] = call
 
-    def _user_message(self, texts: list[tuple[int, str]]) -> dict[str, Any]:
+    def _user_message(self, texts: list[tuple[int, Said]]) -> dict[str, Any]:
         content: list[dict[str, Any]] = [call.block() for call in self._calls]
-        content += [{"type": "text", "text": words} for _, words in texts]
+        content += [words if isinstance(words, dict) else {"type": "text", "text": words} for _, words in texts]
         if not content:
             words = markers.CONTINUE if self._closed else markers.BEGINNING
             content.append({"type": "text", "text": words})

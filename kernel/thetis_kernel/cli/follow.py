@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 
 from thetis_kernel.cli.printing import Answer
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.protocol.events import Event, TurnFinished, TurnStarted
+from thetis_kernel.protocol.events import BlobRef, Event, TurnFinished, TurnStarted
 from thetis_kernel.protocol.ids import new_event_id
 
 STOP_SECONDS = 20.0
@@ -21,10 +22,16 @@ given up after as many attempts of its own is not asked for."""
 
 
 class Followed:
-    """One message. `session` is known once the conversation is; `detail` is the end's sentence."""
+    """One message; `files` are absolute paths of what is shown with it.
 
-    def __init__(self, prompt: str, answer: Answer, *, conversation: str, mode: str, model: str, with_changes: bool) -> None:
+    `session` is known once the conversation is; `detail` is the end's sentence.
+    """
+
+    def __init__(self, prompt: str, answer: Answer, *, conversation: str, mode: str, model: str, with_changes: bool,
+                 files: Sequence[str] = ()) -> None:
         self._prompt = prompt
+        self._files = files
+        self._attached: list[BlobRef] | None = None
         self._answer = answer
         self._conversation = conversation
         self._mode = mode
@@ -41,6 +48,8 @@ class Followed:
 
     async def follow(self, client: GatewayClient) -> str:
         """What ended the turn (`TurnFinished.stopped_by`). Raises what the client raises."""
+        if self._attached is None:  # first of all: a file that does not do leaves no conversation behind
+            self._attached = [await client.attach(file) for file in self._files]
         if not self.session:
             if self._conversation:
                 found = await client.conversation(self._conversation)
@@ -49,7 +58,7 @@ class Followed:
                 found = await client.create(origin="headless", mode=self._mode, model=self._model)
             self.session = self._answer.session = found.id
         said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes,
-                                   alone=True)
+                                   alone=True, attachments=self._attached)
         self._said_at = said.seq
         await self._read_on(client)
         while self._is_cut() and max(self._resumes, self._attempt) < MAX_RESUMES and await client.resume(self.session):

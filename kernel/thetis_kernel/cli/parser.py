@@ -23,6 +23,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     run.add_argument("--conversation", metavar="ID", default="", help="go on with this conversation")
     run.add_argument("--mode", default="", help="mode of a new conversation (agent, plan)")
     run.add_argument("--model", default="", help="model of a new conversation")
+    run.add_argument("--attach", metavar="FILE", action="append", default=[],
+                     help="show the model a picture or a PDF (may be repeated)")
     run.add_argument("--with-changes", action="store_true", help="include the root's uncommitted changes in the new branch")
     run.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
     _common(run)

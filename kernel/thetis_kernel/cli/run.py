@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 
@@ -42,7 +43,7 @@ class _Run:
         self._answer = Answer(json=arguments.json)
         self._followed = Followed(
             prompt, self._answer, conversation=arguments.conversation, mode=arguments.mode, model=arguments.model,
-            with_changes=arguments.with_changes)
+            with_changes=arguments.with_changes, files=[os.path.abspath(file) for file in arguments.attach])
         self._interrupts = 0
         self._task: asyncio.Task[str] | None = None
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from thetis_kernel import crash
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet
@@ -121,7 +122,9 @@ class ModelRelay:
                 cost=self._prices.cost(finished.model, finished.usage)))
         elif finished.usage.total:
             bodies.append(self._spent(Counted(finished.usage, finished.model), "abandoned" if record else "unrecorded", turn))
+        crash.point("stream.received")
         events = await self._log.append_many(session, bodies) if bodies else []
+        crash.point("stream.logged")
         self._changed(session)
         return _told(events[-1].seq if recorded else 0, finished)
 
@@ -139,6 +142,7 @@ class ModelRelay:
             host = await self._fleet.model()
             setup = self._providers.setup()
             if setup is not None and host is not self._configured:
+                setup = msgspec.structs.replace(setup, blobs=str(self._log.store.data_dir / "blobs"))
                 for problem in await host.peer.call(setup):
                     self._broadcast.publish(Notice(level="warn", message=problem))
                 self._configured = host
@@ -194,6 +198,7 @@ class ModelRelay:
                 case Counted():
                     stream.counted = item
                 case Waiting():
+                    crash.point("retry.told")
                     stream.give_up()
                     stream.void = True
                     again = f" (trying again in {math.ceil(item.delay_ms / 1000)} s)" if item.delay_ms else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -18,8 +18,9 @@ from thetis_kernel import crash
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
+from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.endings import Endings
-from thetis_kernel.gateway.guests import Guests
+from thetis_kernel.gateway.guests import AGENT, Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.plans import handing_over, last_reply
@@ -28,6 +29,7 @@ from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.protocol.events import (
+    BlobRef,
     Event,
     Nudge,
     SystemNote,
@@ -53,13 +55,14 @@ class Turns:
     """All running turns of the root, at most one a conversation."""
 
     def __init__(self, log: Log, repository: Repository, guests: Guests, models: ModelRelay, settings: Settings,
-                 modes: Modes, changed: Callable[[str], None]) -> None:
+                 modes: Modes, watchdog: Watchdog, changed: Callable[[str], None]) -> None:
         self._log = log
         self._repository = repository
         self._guests = guests
         self._models = models
         self._settings = settings
         self._modes = modes
+        self._watchdog = watchdog
         self._changed = changed
         self._turns: dict[str, Turn] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -79,7 +82,8 @@ class Turns:
         return list(self._turns.values())
 
     async def submit(self, session: str, text: str, event_id: str, with_changes: bool, *, later: bool = False,
-                     alone: bool = False, attended: bool = False) -> tuple[int, How, str]:
+                     alone: bool = False, attended: bool = False,
+                     attachments: Sequence[BlobRef] = ()) -> tuple[int, How, str]:
         """(seq, where they went, turn id) once the words are durable. The same event_id again changes nothing.
 
         `later`: while a turn runs or words wait, wait in the queue. `alone`: the queue does not go on after their turn.
@@ -92,16 +96,21 @@ class Turns:
                 await turn.done.wait()
                 turn = self._turns.get(session)
             if later and (turn is not None or next_of(state.queue)):
+                if attachments:
+                    raise UsageError("Words with pictures or PDFs cannot wait in the queue.",
+                                     hint="Send them into the running turn, or when it is over.")
                 event = await self.queue.add(session, text, event_id)
                 return event.seq, _went(event), ""
             if turn is not None:
-                event = await self._log.append(session, Nudge(text=text, turn=turn.id), event_id=event_id)
+                nudge = Nudge(text=text, turn=turn.id, attachments=list(attachments))
+                event = await self._log.append(session, nudge, event_id=event_id)
                 if event.seq > known and turn.deliver is not None:
                     turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
                 return event.seq, _went(event), turn.id
             self._check_open()
             self._wakes[session] = 0
-            event = await self._log.append(session, User(text=text, with_changes=with_changes), event_id=event_id)
+            words = User(text=text, with_changes=with_changes, attachments=list(attachments))
+            event = await self._log.append(session, words, event_id=event_id)
             if event.seq <= known and event.seq != (await self._log.state(session)).waiting:
                 return event.seq, _went(event), ""  # said before, and a turn was begun; the log gave the old event
             if self.closing:  # since the words were handed over; they are kept, and saying them elsewhere begins their turn
@@ -127,6 +136,7 @@ class Turns:
             if self._turns.get(session) is not None or state.state != "interrupted":
                 return False
             self._check_open()
+            crash.point("resume.asked")
             self._begin(session, 0, attended)
             return True
 
@@ -196,8 +206,10 @@ class Turns:
         if not turn.stop.is_set():
             turn.stop.set()
             turn.hurried.set()
+            crash.point("cancel.asked")
             with contextlib.suppress(StoreError):  # a full disk must not keep a turn from being stopped
                 await self._log.append(session, SystemNote(text="The person stopped this turn.", about="stop"))
+            crash.point("cancel.noted")
         return True
 
     async def _begun(self, session: str) -> Turn | None:
@@ -248,7 +260,9 @@ class Turns:
         try:
             state = await self._log.state(turn.session)
             model = state.model or (await self._models.models())[0].id
-            await self._log.append(turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt))
+            begun = await self._log.append(
+                turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt))
+            turn.began = begun.seq
             self._changed(turn.session)
             crash.point("gateway.turn-start")
             outcome, died = await self._outcome(turn)
@@ -277,7 +291,12 @@ class Turns:
     async def _outcome(self, turn: Turn) -> tuple[TurnOutcome, bool]:
         """(how the agent ended, whether its worker died). Never raises but for the store's errors."""
         try:
-            return await self._work(turn), False
+            outcome = await self._work(turn)
+            if not outcome.failure:
+                await self._watchdog.well(turn.session, AGENT)
+            elif not turn.stop.is_set() and await self._watchdog.failed(turn.session, AGENT, outcome.failure, outcome.detail):
+                return TurnOutcome(stopped_by="restarted", detail="The agent failed and was put back."), True
+            return outcome, False
         except StoreError:
             raise
         except IpcError as error:

@@ -11,6 +11,7 @@ import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.gateway.approvals import Approvals
+from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet, worker_name
@@ -19,7 +20,8 @@ from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.client import Delta
-from thetis_kernel.protocol.events import Unknown, decode_body
+from thetis_kernel.protocol.events import BlobRef, Unknown, decode_body
+from thetis_kernel.protocol.media import MAX_PDF
 from thetis_kernel.protocol.net import Fetched
 from thetis_kernel.protocol.worker import (
     WORKER_MAY_APPEND,
@@ -30,6 +32,7 @@ from thetis_kernel.protocol.worker import (
     ConsentUnwalled,
     DevKitAnswer,
     FetchHttp,
+    KeepMedia,
     LogPage,
     Notice,
     Output,
@@ -52,6 +55,7 @@ class Workers:
                  approvals: Approvals, net: Net, devkit: DevKitDoor) -> None:
         self._fleet = fleet
         self._log = log
+        self._attachments = Attachments(log.store.blobs)
         self._models = models
         self._broadcast = broadcast
         self._running = running
@@ -105,8 +109,21 @@ class Workers:
             self._turn(session, ask.turn)
             return await self._devkit.answer(session, ask)
 
-        return {AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log, AppendEvent: append,
-                ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
+        upload = bytearray()
+
+        async def keep(ask: KeepMedia) -> BlobRef | None:
+            if len(upload) + len(ask.part) > MAX_PDF:
+                upload.clear()
+                raise ThetisError(f"{ask.name[:120]} is larger than a model takes.", code="too-large")
+            upload.extend(ask.part)
+            if not ask.last:
+                return None
+            content = bytes(upload)
+            upload.clear()
+            return await self._attachments.keep(content, ask.name)
+
+        return {KeepMedia: keep, AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log,
+                AppendEvent: append, ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
 
     def _turn(self, session: str, turn: str) -> Turn:
         running = self._running(session)

@@ -15,6 +15,7 @@ import msgspec
 from thetis_kernel.errors import ModelError
 from thetis_kernel.models.catalog import Model, usable
 from thetis_kernel.models.keys import key_of
+from thetis_kernel.models.media import Media
 from thetis_kernel.models.stream import ModelBackend
 from thetis_kernel.protocol.model import ConfigureModels
 from thetis_kernel.protocol.models import Finished, ModelEntry, ModelInfo, ModelRequest, Provider, StreamItem
@@ -84,8 +85,9 @@ def configured(setup: ConfigureModels, settings: Mapping[str, str]) -> Registry:
     providers = {provider.name: provider for provider in setup.providers}
     keys = {key.provider: key.secret for key in setup.keys}
     shared: dict[str, Any] = {}
+    media = Media(setup.blobs)
     models = usable(setup.models, providers)
-    makers = {model.id: _maker(model, providers[model.provider], keys.get(model.provider, ""), shared) for model in models}
+    makers = {model.id: _maker(model, providers[model.provider], keys.get(model.provider, ""), shared, media) for model in models}
     entries = [Entry(model.info, _falling(makers, model.id, setup.fallback)) for model in models]
     return Registry([*entries, _rehearsal(settings)])
 
@@ -118,7 +120,7 @@ def _rehearsal(settings: Mapping[str, str]) -> Entry:
     return Entry(INFO, lambda: Rehearsal(delay_ms(settings)))
 
 
-def _maker(model: Model, provider: Provider, secret: str, shared: dict[str, Any]) -> Make:
+def _maker(model: Model, provider: Provider, secret: str, shared: dict[str, Any], media: Media) -> Make:
     """`shared`: the endpoints of this table by provider, so that its models share connections."""
     def make() -> ModelBackend:
         from thetis_kernel.models.anthropic.backend import AnthropicBackend
@@ -126,7 +128,7 @@ def _maker(model: Model, provider: Provider, secret: str, shared: dict[str, Any]
         from thetis_kernel.models.retry import Retrying
 
         endpoint = shared.setdefault(provider.name, Endpoint(provider, lambda: key_of(provider, secret)))
-        return Retrying(AnthropicBackend(model, endpoint))
+        return Retrying(AnthropicBackend(model, endpoint, media))
 
     return make
 

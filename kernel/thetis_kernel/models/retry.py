@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from thetis_kernel import crash
 from thetis_kernel.models.stream import ModelBackend, guarded
 from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem, Waiting
 
@@ -70,7 +71,9 @@ class Retrying:
                 return
             if finished.usage.total:
                 yield Counted(finished.usage, finished.model)  # the try's last word: what was told while it ran was less
+            crash.point("retry.pause")
             yield from self._countdown(pause, finished.detail, attempt, cancel)
+            crash.point("retry.again")
             if cancel.is_set():
                 yield Finished(end="cancelled", blocks=kept, detail="Stopped.", model=finished.model)
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from thetis_kernel.protocol.known import Print
 from thetis_kernel.protocol.models import Finished, ModelEntry, ModelInfo, Provider, StreamItem
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -22,13 +23,14 @@ class ConfigureModels(Ask[list[str]], frozen=True, tag="model.configure"):
     """The providers and models to use from now on; the answer is sentences about what will not work.
 
     `models` are a person's entries, over the shipped catalogue. `fallback`: the id of the model that is asked once when
-    another one cannot answer, "" for none.
+    another one cannot answer, "" for none. `blobs`: the directory of what events refer to by digest.
     """
 
     providers: list[Provider]
     keys: list[ProviderKey] = msgspec.field(default_factory=list)
     models: list[ModelEntry] = msgspec.field(default_factory=list)
     fallback: str = ""
+    blobs: str = ""
 
 
 class ListModels(Ask[list[ModelInfo]], frozen=True, tag="model.list"):
@@ -52,5 +54,11 @@ class Streamed(Tell, frozen=True, tag="model.streamed"):
     items: list[StreamItem]
 
 
-MODEL_ASKS = (ConfigureModels, ListModels, Complete)
+class PrintKeys(Ask[list[Print]], frozen=True, tag="model.print-keys"):
+    """The digests of every key this host can read, made with `salt`; what it may not read is left out."""
+
+    salt: bytes
+
+
+MODEL_ASKS = (PrintKeys, ConfigureModels, ListModels, Complete)
 MODEL_TELLS = (Streamed,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from thetis_kernel.protocol.approvals import Part
-from thetis_kernel.protocol.events import Event
+from thetis_kernel.protocol.events import BlobRef, Event
 from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -129,6 +129,18 @@ class AppendEvent(Ask[int], frozen=True, tag="log.append"):
     body: bytes
 
 
+class KeepMedia(Ask[BlobRef | None], frozen=True, tag="blob.keep"):
+    """A part of a picture or PDF for the conversation's blobs, at most MAX_PART bytes; the `last` one is answered with the
+    reference. One upload at a time."""
+
+    part: bytes
+    last: bool
+    name: str
+
+
+MAX_PART = 4 * 1024 * 1024
+
+
 class ReadState(Ask[dict[str, str]], frozen=True, tag="log.state"):
     """The fold's values of one scope (notes, kv:<guest>): JSON text by key."""
 
@@ -216,5 +228,5 @@ class Notice(Tell, frozen=True, tag="worker.notice"):
 
 TO_WORKER_ASKS = (RunTurn, CheckHistory)
 TO_WORKER_TELLS = (CancelTurn, Deliver, ModeChanged)
-FROM_WORKER_ASKS = (ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit)
+FROM_WORKER_ASKS = (KeepMedia, ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit)
 FROM_WORKER_TELLS = (Output, Notice)

@@ -21,8 +21,10 @@ from thetis_kernel.protocol.events import (
     BlobRef,
     Body,
     Event,
+    Nudge,
     SessionStarted,
     SettingChanged,
+    ToolResult,
     Unknown,
     User,
 )
@@ -295,7 +297,7 @@ def whole(form: int, body: bytes, blobs: Blobs) -> bytes:
 
 def references(body: Body | Unknown) -> list[str]:
     """Digests of the blobs a body points at."""
-    return [attachment.digest for attachment in body.attachments] if isinstance(body, User) else []
+    return [one.digest for one in body.attachments] if isinstance(body, User | Nudge | ToolResult) else []
 
 
 def no_conversation(session: str) -> UsageError:

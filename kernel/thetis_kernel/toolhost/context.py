@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from thetis_kernel.protocol.events import Body
+from thetis_kernel.protocol.events import BlobRef, Body
 from thetis_kernel.protocol.net import Fetched, Wanted
 from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Place, Verdict
 from thetis_kernel.stopsign import StopSign
@@ -27,6 +27,10 @@ class Journal(Protocol):
 
     def state(self, scope: str) -> dict[str, str]:
         """The fold's values of one scope: JSON text by key."""
+        ...
+
+    def keep(self, content: bytes, name: str) -> BlobRef:
+        """Keep a picture or PDF durably, for a result to name; `name` is for people."""
         ...
 
 

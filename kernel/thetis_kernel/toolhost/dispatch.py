@@ -173,7 +173,8 @@ def _effect(run: Callable[[], dict[str, Any]], mutating: bool) -> Done:
     failed = bool(data.get("timed_out")) or data.get("exit") not in (None, 0) or bool(data.get("signal"))
     failed = failed or data.get("ok") is False  # the gate's verdict over a change
     outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
-    facts = {key: data[key] for key in ("exit", "signal", "timed_out", "spill", "path", "attachment") if data.get(key) not in (None, "")}
+    told = ("exit", "signal", "timed_out", "spill", "path", "attachment")
+    facts = {key: data[key] for key in told if data.get(key) not in (None, "")}
     return outcome, msgspec.json.encode(data).decode(), facts
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, search
+from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, pictures, search
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.intentions import intended
 from thetis_kernel.toolhost.terminals import calls as terminals
@@ -49,7 +49,7 @@ OPERATIONS: dict[str, Operation] = {
             "files.read-file",
             False,
             {"path": (str, REQUIRED), "offset": (int, 1), "limit": (int, 0)},
-            lambda c, _, a: files.read_file(c.tree, a["path"], a["offset"], a["limit"]),
+            lambda c, call, a: pictures.read_file(c, call, a["path"], a["offset"], a["limit"]),
         ),
         Operation(
             "files.write-file",

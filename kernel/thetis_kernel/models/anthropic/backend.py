@@ -6,6 +6,7 @@ The network talks on a loop of its own (endpoint.py) and hands over bytes; this 
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from thetis_kernel.models.anthropic.failures import Failure, not_a_stream, of_ev
 from thetis_kernel.models.anthropic.request import body
 from thetis_kernel.models.anthropic.sse import Events, TooLong
 from thetis_kernel.models.catalog import Model
+from thetis_kernel.models.media import Media
 from thetis_kernel.protocol.events import Usage
 from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem
 
@@ -34,8 +36,9 @@ _Item = bytes | Failure | None
 class AnthropicBackend:
     """One model of one endpoint."""
 
-    def __init__(self, model: Model, endpoint: Endpoint) -> None:
+    def __init__(self, model: Model, endpoint: Endpoint, media: Media | None = None) -> None:
         self._model = model
+        self._media = media or Media("")
         self._endpoint = endpoint
 
     def stream(self, request: ModelRequest, cancel: threading.Event) -> Iterator[StreamItem]:
@@ -110,7 +113,9 @@ class AnthropicBackend:
         """Runs on the network's loop; puts what comes, and in the end why nothing more does."""
         endpoint = self._endpoint
         try:
-            async with endpoint.post(body(request, self._model)) as response:
+            history = await asyncio.to_thread(self._media.resolved, request.messages, self._model)
+            told = body(msgspec.structs.replace(request, messages=history), self._model)
+            async with endpoint.post(told) as response:
                 endpoint.reached = True
                 kind = response.headers.get("content-type", "")
                 if not kind.startswith("text/event-stream"):

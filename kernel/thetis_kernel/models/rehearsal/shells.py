@@ -42,7 +42,11 @@ def in_the_background(scene: Scene, command: str) -> Script:
     if not scene.news and len(scene.rounds) < 3:
         return f"{named(command)} runs in terminal {terminal[0]}:\n\n{fenced(started.text, 'text')}\n\nI look again when it ends."
     [looked] = yield Step("It has ended, so I look.", [call("terminal_read", id=terminal[0])])
-    return f"{named(command)} left in terminal {terminal[0]}:\n\n{fenced(looked.text, 'text')}" if looked.ok else failure(looked)
+    return (
+        f"{named(command)} left in terminal {terminal[0]}:\n\n{fenced(looked.text, 'text')}"
+        if looked.ok
+        else failure(looked)
+    )
 
 
 def type_into(scene: Scene, words: str, terminal: str) -> Script:
