@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from thetis_kernel.errors import PeerGone
-from thetis_kernel.protocol.client import Delta
+from thetis_kernel.protocol.client import Delta, EventStored, Notice
+from thetis_kernel.protocol.events import ToolResult
 from thetis_kernel.protocol.wire import Tell
+from thetis_kernel.scrub.scrubber import Live, Scrubber
 
 
 class Hearer(Protocol):
@@ -23,7 +27,9 @@ class Hearer(Protocol):
 class Broadcast:
     """Subscriptions of all connected clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, scrubber: Scrubber | None = None) -> None:
+        self._scrubber = scrubber or Scrubber()
+        self._live: dict[str, Live] = {}
         self._hearers: dict[Hearer, set[str]] = {}
         self._kinds: dict[Hearer, str] = {}
 
@@ -56,7 +62,16 @@ class Broadcast:
         return len(self._hearers)
 
     def publish(self, tell: Tell, session: str = "") -> None:
-        """Tell every client that subscribed to `session`, or all of them when it is ""."""
+        """Tell every client that subscribed to `session`, or all of them when it is "". Secrets are taken out first; events
+        have lost theirs on their way into the log."""
+        if isinstance(tell, Notice):
+            tell = msgspec.structs.replace(tell, message=self._scrubber.text(tell.message), hint=self._scrubber.text(tell.hint))
+        elif isinstance(tell, Delta):
+            tell = msgspec.structs.replace(tell, text=self._shown(tell))
+            if not tell.text:
+                return
+        elif isinstance(tell, EventStored) and isinstance(tell.event.body, ToolResult):
+            self._live.pop(tell.event.body.call, None)
         for hearer, sessions in list(self._hearers.items()):
             if session and session not in sessions and "" not in sessions:
                 continue
@@ -66,3 +81,9 @@ class Broadcast:
                 hearer.tell(tell)
             except PeerGone:
                 self.leave(hearer)
+
+    def _shown(self, delta: Delta) -> str:
+        """A delta's text as it may be shown. A command's output comes cut anywhere, so an unfinished word of it waits."""
+        if delta.kind != "output" or not delta.call:
+            return self._scrubber.text(delta.text) or delta.text
+        return self._live.setdefault(delta.call, Live(self._scrubber)).feed(delta.text)

@@ -38,6 +38,7 @@ from thetis_kernel.gateway.rendering import Renderer
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
+from thetis_kernel.gateway.secrets import gathered
 from thetis_kernel.gateway.spending import Spending
 from thetis_kernel.gateway.turns import Turns
 from thetis_kernel.gateway.workers import Workers
@@ -59,12 +60,14 @@ class Gateway:
         self.paths = paths
         self.settings = loaded.settings
         self.notices = list(loaded.warnings)
-        self.broadcast = Broadcast()
-        self.log = Log(store, self.broadcast)
+        self.scrubber = gathered(self.settings, paths.root)
+        self.broadcast = Broadcast(self.scrubber)
+        self.log = Log(store, self.broadcast, self.scrubber)
         self.runtimes = Runtimes(self._building)
         self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
         providers = Providers(self.settings)
+        self.scrubber.learn(*providers.secrets)
         self.notices += providers.problems
         self.spending = Spending(self.settings, store)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
@@ -81,7 +84,7 @@ class Gateway:
                                    self.changed)
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
                                self.consent.allowed, self.approvals,
-                               Net(self.fleet, self.log, self.settings.tools, self.modes),
+                               Net(self.fleet, self.log, self.settings.tools, self.modes, self.scrubber),
                                DevKitDoor(self.bodies, self.guests, self.log, self.modes))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice

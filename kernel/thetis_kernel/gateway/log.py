@@ -8,16 +8,33 @@ from collections.abc import Sequence
 from thetis_kernel import crash
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.protocol.client import EventStored
-from thetis_kernel.protocol.events import Body, Event
+from thetis_kernel.protocol.events import Body, Event, Unknown, decode_body, encode_body, kind_of
+from thetis_kernel.scrub.scrubber import Scrubber
 from thetis_kernel.store.folds import SessionState, apply
+from thetis_kernel.store.scrub import safe
 from thetis_kernel.store.store import Store
+
+
+def scrubbed(body: Body, scrubber: Scrubber) -> Body:
+    """The body without secrets; the same object when it holds none."""
+    try:
+        raw = encode_body(body)
+        clean = scrubber.json(raw)
+    except (UnicodeEncodeError, RecursionError, TypeError, ValueError):
+        body, raw = safe(body)  # type: ignore[assignment]  # a Body stays one; what cannot be saved the store refuses
+        clean = scrubber.json(raw)
+    if clean is raw:
+        return body
+    found = decode_body(kind_of(body), clean)
+    return body if isinstance(found, Unknown) else found
 
 
 class Log:
     """Appends and folded states of all sessions of the root."""
 
-    def __init__(self, store: Store, broadcast: Broadcast) -> None:
+    def __init__(self, store: Store, broadcast: Broadcast, scrubber: Scrubber | None = None) -> None:
         self.store = store
+        self.scrubber = scrubber or Scrubber()
         self._broadcast = broadcast
         self._states: dict[str, SessionState] = {}
 
@@ -28,6 +45,7 @@ class Log:
     async def append_many(self, session: str, bodies: Sequence[Body], *, event_ids: Sequence[str] = ()) -> list[Event]:
         """Append several events as one atomic group."""
         ids = list(event_ids) or [""] * len(bodies)
+        bodies = [scrubbed(body, self.scrubber) for body in bodies]
         state = await self.state(session)
         known = state.seq
         events = await asyncio.wrap_future(self.store.append_many(session, list(zip(bodies, ids, strict=True))))

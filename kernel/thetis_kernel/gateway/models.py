@@ -22,7 +22,7 @@ from thetis_kernel.gateway.spending import Spending as Prices
 from thetis_kernel.protocol.client import Delta, Notice
 from thetis_kernel.protocol.events import Assistant, Body, Spending, Usage
 from thetis_kernel.protocol.ids import new_call_id, new_event_id
-from thetis_kernel.protocol.model import Complete, Streamed
+from thetis_kernel.protocol.model import Complete, PrintKeys, Streamed
 from thetis_kernel.protocol.models import (
     GOOD_ENDS,
     Counted,
@@ -107,7 +107,7 @@ class ModelRelay:
         stream = _Stream(session, new_event_id())
         state = await self._log.state(session)
         model = state.model or (await self.models())[0].id
-        encoded = _request(request, model, session)
+        encoded = await asyncio.to_thread(lambda: self._log.scrubber.json(_request(request, model, session)))
         if reached := self._prices.reached(state, model):
             return _told(0, Finished(end="limit", blocks=[], detail=reached))
         finished = self._own_ids(stream, await self._run(stream, encoded, stop))
@@ -145,6 +145,7 @@ class ModelRelay:
                 setup = msgspec.structs.replace(setup, blobs=str(self._log.store.data_dir / "blobs"))
                 for problem in await host.peer.call(setup):
                     self._broadcast.publish(Notice(level="warn", message=problem))
+                self._log.scrubber.take(await host.peer.call(PrintKeys(salt=self._log.scrubber.salt)))
                 self._configured = host
             return host
 

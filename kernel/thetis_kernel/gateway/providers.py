@@ -33,6 +33,11 @@ class Providers:
         self._usable = [found for provider in _all(settings.providers, environ) if (found := self._checked(provider, environ))]
         self.models: list[ModelInfo] = offered(self._usable, settings.models)
 
+    @property
+    def secrets(self) -> list[str]:
+        """The keys that were in the environment, for whoever keeps them out of texts."""
+        return [key.secret for key in self._keys]
+
     def setup(self) -> ConfigureModels | None:
         """What the model host is told; None when it need not be told anything."""
         if not self._usable:

@@ -113,7 +113,9 @@ class Repository:
         before = state.branch.after if state.branch else ""
         try:
             crash.point("commit.before")
-            done = await self._ask(git.CommitTurn(root=str(self._paths.root), branch=branch_name(session), message=message))
+            done = await self._ask(git.CommitTurn(
+                root=str(self._paths.root), branch=branch_name(session), message=message,
+                known=self._log.scrubber.known))
             crash.point("commit.after")
         except StoreError:
             raise

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from thetis_kernel.protocol.known import Known
 from thetis_kernel.protocol.wire import Ask, Tell
 
 Offer = Literal["", "init", "first-commit"]
@@ -166,13 +167,15 @@ class Committed(msgspec.Struct, frozen=True):
 class CommitTurn(Ask[Committed], frozen=True, tag="git.commit-turn"):
     """Commit everything that changed in the worktree, with `message`. `author` is "Name <email>", "" = the user.
 
-    Needs a worktree that Materialise completed. Asking again after a lost answer commits nothing new.
+    A file that holds a secret of `known` is skipped. Needs a worktree that Materialise completed. Asking again after a
+    lost answer commits nothing new.
     """
 
     root: str
     branch: str
     message: str
     author: str = ""
+    known: Known = Known()
 
 
 class DiffText(msgspec.Struct, frozen=True):

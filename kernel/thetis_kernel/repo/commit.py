@@ -135,7 +135,7 @@ def commit_tree(
 def stage(opened: Opened, job: Job, top: int) -> Stager:
     """A stager for an opened worktree whose directory is open as `top`."""
     attributes = Attributes(opened.repository, opened.record, opened.marker.base)
-    return Stager(opened.repository, attributes, top, list(opened.marker.gitlinks), job.check)
+    return Stager(opened.repository, attributes, top, list(opened.marker.gitlinks), job)
 
 
 def settle_index(opened: Opened, job: Job) -> None:
@@ -183,7 +183,7 @@ def _stage_all(opened: Opened, job: Job) -> tuple[Stager, pygit2.Oid]:
                 job.check()
 
             changes = index_changes(repository, update=True)
-            stager = stage(opened, Job(check=check), top)
+            stager = stage(opened, Job(check=check, secret=job.secret), top)
             stager.stage(changes)
         tree = repository.index.write_tree()
         repository.index.write()  # after the tree, whose directories it then remembers: 1 s with 50,000 files otherwise

@@ -29,7 +29,7 @@ class Counter:
 class Job:
     """`check` raises when the work is no longer wanted. `report(phase, done, total)` may be called from any thread.
 
-    `patience`: seconds to wait for others that hold a lock.
+    `patience`: seconds to wait for others that hold a lock. `secret(contents)`: whether a file holds a secret we know.
     """
 
     def __init__(
@@ -37,8 +37,10 @@ class Job:
         check: Callable[[], None] = lambda: None,
         report: Callable[[Phase, int, int], None] = lambda phase, done, total: None,
         patience: float = 10.0,
+        secret: Callable[[bytes], bool] = lambda data: False,
     ) -> None:
         self.check = check
+        self.secret = secret
         self.patience = patience
         self._report = report
 

@@ -6,7 +6,6 @@ Owns the reading of content (through `beneath`) and the modes; must not know bra
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pygit2
@@ -17,6 +16,7 @@ from thetis_kernel.repo import beneath
 from thetis_kernel.repo.attributes import Attributes
 from thetis_kernel.repo.blobs import Blobs
 from thetis_kernel.repo.changes import Change
+from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.library import GIT_ERRORS, common_directory, raw
 from thetis_kernel.repo.links import InnerRepositories
 from thetis_kernel.repo.peculiarities import setting
@@ -34,7 +34,7 @@ class Stager:
 
     def __init__(
         self, repository: pygit2.Repository, attributes: Attributes, top: int, gitlinks: list[bytes],
-        check: Callable[[], None],
+        job: Job,
     ) -> None:  # fmt: skip
         self.skipped: list[Skipped] = []
         self.notes: list[str] = []
@@ -45,7 +45,7 @@ class Stager:
         self._attributes = attributes
         self._blobs = Blobs(repository, 0)
         self._top = top
-        self._check = check
+        self._job = job
         where = Path(os.path.realpath(repository.workdir))
         self._inner = InnerRepositories(self._index, top, where, common_directory(repository))
         self._modes_count = setting(repository, "core.fileMode", default=True)
@@ -58,7 +58,7 @@ class Stager:
         gone = [change for change in changes if change.status == DeltaStatus.DELETED]
         rest = [change for change in changes if change.status != DeltaStatus.DELETED]
         for change in (*gone, *rest):
-            self._check()
+            self._job.check()
             self._stage(change)
         self._blobs.sync()
         self.gitlinks = self._inner.review(self.gitlinks)
@@ -84,6 +84,8 @@ class Stager:
                 reason = self._attributes.reason(path)
                 if reason:
                     self._skip(path, reason)
+                elif self._job.secret(entry.data):
+                    self._skip(path, "it holds a secret of this machine")
                 else:
                     self._add(path, entry, change.old_mode)
             case "directory":

@@ -12,6 +12,7 @@ from thetis_kernel.errors import IpcError, RepoError
 from thetis_kernel.ipc.threads import AskHandlers, Serving, ThreadPeer
 from thetis_kernel.ipc.vocabulary import tag_of
 from thetis_kernel.protocol import git
+from thetis_kernel.protocol.known import Known
 from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.repo import lease
 from thetis_kernel.repo.changes import count_changes
@@ -27,9 +28,13 @@ from thetis_kernel.repo.locks import locked
 from thetis_kernel.repo.materialise import materialise
 from thetis_kernel.repo.offers import accept_offer
 from thetis_kernel.repo.worktrees import list_worktrees, not_ours, remove_worktree, sweep
+from thetis_kernel.scrub.prints import Finder
 
 PATIENCE = 10.0
 """Seconds a request waits for a lock somebody else holds, when its deadline allows."""
+NOTHING = Known()
+MOST_SEARCHED = 4 * 1024 * 1024
+"""Bytes of a file that are searched for secrets before it is committed."""
 
 
 class Handlers:
@@ -49,7 +54,7 @@ class Handlers:
             git.CountChanges: lambda ask, _: count_changes(ask.root),
             git.Materialise: self._materialise,
             git.CommitTurn: lambda ask, serving: commit_turn(
-                ask.root, ask.branch, ask.message, ask.author, self._job(serving)
+                ask.root, ask.branch, ask.message, ask.author, self._job(serving, known=ask.known)
             ),
             git.Diff: lambda ask, _: diff(
                 ask.root, ask.branch, base=ask.base, trunk=ask.trunk, uncommitted=ask.uncommitted, max_bytes=ask.max_bytes
@@ -120,10 +125,12 @@ class Handlers:
         except FileNotFoundError:
             return  # nothing is held there
 
-    def _job(self, serving: Serving, report: Callable[[Phase, int, int], None] | None = None) -> Job:
+    def _job(self, serving: Serving, report: Callable[[Phase, int, int], None] | None = None, known: Known = NOTHING) -> Job:
         left = serving.remaining()
         patience = PATIENCE if left is None else min(PATIENCE, left)
-        return Job(serving.check, report or (lambda phase, done, total: None), patience)
+        finder = Finder(known.prints, known.salt)
+        return Job(serving.check, report or (lambda phase, done, total: None), patience,
+                   lambda data: b"\0" not in data[:8192] and bool(finder.find(data[:MOST_SEARCHED])))
 
 
 def _late(serving: Serving, grace: float) -> bool:

@@ -14,17 +14,20 @@ from thetis_kernel import crash
 from thetis_kernel.errors import ModelError
 from thetis_kernel.hosts.model.batching import Batches
 from thetis_kernel.ipc.threads import Serving
+from thetis_kernel.models.keys import key_of
 from thetis_kernel.models.registry import Registry, configured, problems, standard, warm
 from thetis_kernel.models.stream import guarded
-from thetis_kernel.protocol.model import Complete, ConfigureModels, ListModels, Streamed
+from thetis_kernel.protocol.known import Print
+from thetis_kernel.protocol.model import Complete, ConfigureModels, ListModels, PrintKeys, Streamed
 from thetis_kernel.protocol.models import Finished, ModelInfo, ModelRequest
+from thetis_kernel.scrub.prints import prints_of
 from thetis_kernel.supervise.context import ChildContext
 
 
 def serve(context: ChildContext) -> None:
     """Answer until asked to stop."""
     host = ModelHost(standard(context.settings), context.settings)
-    peer = context.connect(asks={ConfigureModels: host.configure, ListModels: host.models, Complete: host.complete},
+    peer = context.connect(asks={ConfigureModels: host.configure, PrintKeys: host.print_keys, ListModels: host.models, Complete: host.complete},
                            quick={ListModels})
     host.batches = Batches(lambda stream, items: peer.tell(Streamed(stream=stream, items=items)))
     context.run()
@@ -38,13 +41,26 @@ class ModelHost:
     def __init__(self, registry: Registry, settings: Mapping[str, str]) -> None:
         self._registry = registry
         self._settings = settings
+        self._configured = ConfigureModels(providers=[])
 
     def configure(self, ask: ConfigureModels, serving: Serving) -> list[str]:
         """Use these providers from now on; streams that run go on as they are. The SDK is loaded meanwhile."""
         self._registry = configured(ask, self._settings)
+        self._configured = ask
         found = problems(ask)
         if len(found) < len(ask.providers):
             threading.Thread(target=warm, name="model SDK", daemon=True).start()
+        return found
+
+    def print_keys(self, ask: PrintKeys, serving: Serving) -> list[Print]:
+        """The keys' digests, for those who must recognise them and may not have them."""
+        handed = {key.provider: key.secret for key in self._configured.keys}
+        found: list[Print] = []
+        for provider in self._configured.providers:
+            try:
+                found += prints_of(key_of(provider, handed.get(provider.name, "")), ask.salt)
+            except ModelError:
+                continue  # `problems` says why it cannot be read
         return found
 
     def models(self, ask: ListModels, serving: Serving) -> list[ModelInfo]:
