@@ -1,9 +1,10 @@
 """Named crash points: where a test may kill this process to prove that nothing is lost.
 
 `point("append.after-insert")` does nothing unless the environment variable THETIS_CRASH names it as
-`NAME` or `NAME:N` (the Nth time it is reached, from 1). Then the process kills itself with SIGKILL, which
-no handler sees. With THETIS_CRASH_TRACE set to a file, each reached name is appended to it, so a test can
-prove that every registered point is hit by its scenario. Names must stand in `REGISTRY`; a test enumerates it.
+`NAME` or `NAME:N` (the Nth time it is reached, from 1); several stand side by side with commas. Then the process
+kills itself with SIGKILL, which no handler sees. With THETIS_CRASH_TRACE set to a file, each reached name is appended
+to it, so a test can prove that every registered point is hit by its scenario. Names must stand in `REGISTRY`; a test
+enumerates it.
 """
 
 from __future__ import annotations
@@ -35,16 +36,36 @@ REGISTRY: dict[str, str] = {
     "git-host.request": "the git host has received a request",
     "model-host.request": "the model host has received a request",
     "model-host.mid-stream": "some deltas are out, the stream is not finished",
+    "model-host.stream-end": "the reply is complete, the gateway does not have it",
+    "stream.received": "the gateway has the reply, the log does not",
+    "stream.logged": "the reply is durable, the agent does not have it",
+    "retry.pause": "a try has failed, the pause before the next has begun",
+    "retry.told": "the gateway has heard of the pause",
+    "retry.again": "the pause is over, the request has not gone out again",
+    "cancel.asked": "a person has stopped the turn, nothing of it is durable",
+    "cancel.noted": "the stop is durable",
+    "cancel.worker": "the worker has heard of the stop",
+    "cancel.settled": "the calls of a stopped turn are answered, it has no end",
+    "cancel.ended": "a stopped turn has its end",
+    "recovery.before": "a conversation was found that was cut, nothing is repaired",
+    "recovery.after": "what was cut is repaired",
+    "resume.asked": "somebody asked to go on with a cut turn, nothing is begun",
+    "resume.again": "a worker has died, its turn is about to be begun again",
 }
 
-_wanted, _, _count = os.environ.get("THETIS_CRASH", "").partition(":")
-_remaining = int(_count or 1)
+
+def _parsed(wanted: str) -> dict[str, int]:
+    """{"a": 1, "b": 3} of "a,b:3": how many times each may still be reached, the last one included."""
+    split = (name.partition(":") for name in wanted.split(",") if name)
+    return {name: int(count or 1) for name, _, count in split}
+
+
+_wanted = _parsed(os.environ.get("THETIS_CRASH", ""))
 _trace = os.environ.get("THETIS_CRASH_TRACE", "")
 
 
 def point(name: str) -> None:
     """Die here if a test asked for it. `name` must be registered."""
-    global _remaining
     if not _wanted and not _trace:
         return
     if name not in REGISTRY:
@@ -52,7 +73,7 @@ def point(name: str) -> None:
     if _trace:
         with open(_trace, "a") as file:
             file.write(name + "\n")
-    if name == _wanted:
-        _remaining -= 1
-        if _remaining == 0:
+    if name in _wanted:
+        _wanted[name] -= 1
+        if _wanted[name] == 0:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -55,6 +55,10 @@ class Terminal:
                 raise AssertionError(f"{words!r} never appeared (status {self.status}):\n{self.text()}")
         return self.text()
 
+    def read(self) -> None:
+        """Take in what has arrived, or wait a moment for something."""
+        self._read(time.monotonic() + 0.05)
+
     def finish(self, seconds: float = 15) -> int:
         """Read until the program has ended; its exit status."""
         deadline = time.monotonic() + seconds

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,17 @@ from thetis_kernel.errors import ChildError, StoreFull, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.turns import Turn, Turns
-from thetis_kernel.protocol.events import Body, Event, SessionStarted, TurnFinished, TurnStarted, User
+from thetis_kernel.protocol.events import (
+    Assistant,
+    Body,
+    Event,
+    SessionStarted,
+    ToolInvocation,
+    ToolResult,
+    TurnFinished,
+    TurnStarted,
+    User,
+)
 from thetis_kernel.protocol.ids import new_event_id, new_session_id
 from thetis_kernel.protocol.worker import TurnOutcome
 from thetis_kernel.store.store import Store
@@ -42,14 +53,28 @@ class Short(Turns):
 
     def __init__(self, log: Log) -> None:
         self.repository = Repository()
-        parts: Any = {"repository": self.repository, "models": Models(), "guests": None, "modes": None}
-        super().__init__(log, settings=Settings(), changed=lambda _: None, **parts)
+        parts: Any = dict.fromkeys(inspect.signature(Turns).parameters)  # what no turn of these tests comes to is not there
+        parts |= {"log": log, "repository": self.repository, "models": Models(), "settings": Settings(), "changed": lambda _: None}
+        super().__init__(**parts)
         self.failure: Exception | None = None
 
     async def _work(self, turn: Turn) -> TurnOutcome:
         if self.failure is not None:
             raise self.failure
         return TurnOutcome(stopped_by="stop")
+
+
+class Calling(Short):
+    """An agent that leaves a call open."""
+
+    async def _work(self, turn: Turn) -> TurnOutcome:
+        await self._log.append(
+            turn.session, Assistant(blocks=[{"type": "tool_use", "id": "c1", "name": "run", "input": {}}], turn=turn.id)
+        )
+        await self._log.append(
+            turn.session, ToolInvocation(call="c1", name="run", args={}, op="terminal.run", mutating=True, turn=turn.id)
+        )
+        return await super()._work(turn)
 
 
 class Home:
@@ -156,3 +181,29 @@ async def test_a_turn_that_could_not_begin_leaves_words_that_can_be_resumed(home
     assert await turns.resume(home.session)
     await turns.wait_idle(home.session)
     assert [end.stopped_by for end in home.bodies(TurnFinished)] == ["stop"]
+
+
+async def test_the_end_of_a_turn_looks_no_further_back_than_its_beginning(home: Home) -> None:
+    """Else every turn would cost more than the one before it."""
+    turns, store = Short(home.log), home.log.store
+    for _ in range(5):
+        await say(turns, home, new_event_id())
+    looked, iterate = [0], store.iterate
+
+    def counting(session: str, *, live: bool = False, after: int = 0) -> Iterator[Event]:
+        for event in iterate(session, live=live, after=after):
+            looked[0] += 1
+            yield event
+
+    store.iterate = counting  # type: ignore[method-assign]
+    await home.log.append(home.session, User(text="once more"))
+    assert await turns.resume(home.session)
+    await turns.wait_idle(home.session)
+    assert 0 < looked[0] <= 2
+
+
+async def test_what_a_turn_left_open_is_answered_at_its_end(home: Home) -> None:
+    turns = Calling(home.log)
+    await say(turns, home, new_event_id())
+    [result] = home.bodies(ToolResult)
+    assert (result.call, result.outcome) == ("c1", "interrupted")

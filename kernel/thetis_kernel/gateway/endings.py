@@ -52,11 +52,15 @@ class Endings:
             hurried.cancel()
         state = await self._log.state(turn.session)
         crash.point("gateway.turn-end")
+        if turn.stop.is_set():
+            crash.point("cancel.settled")
         await self._log.append(turn.session, TurnFinished(
             turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
             iterations=outcome.iterations or state.stats.iterations, tool_calls=state.stats.tool_calls,
             guest_calls=outcome.stores, usage=state.stats.usage,
             duration_ms=int((time.monotonic() - turn.started) * 1000), spent=state.turn_spent))
+        if turn.stop.is_set():
+            crash.point("cancel.ended")
         await self._models.remember(turn.session)
         await (clearing or self._clear_up(turn, outcome))
 
@@ -74,7 +78,7 @@ class Endings:
     async def _settle(self, turn: Turn) -> None:
         """Answer the calls that have no result, so that the history stays one a model accepts."""
         bodies: list[Body] = []
-        for body in await asyncio.to_thread(self._log.store.repairs, turn.session):
+        for body in await asyncio.to_thread(self._log.store.repairs, turn.session, after=turn.began - 1):
             if isinstance(body, ToolResult):
                 words = (STOPPED if body.outcome == "cancelled" else STOPPED_RUNNING) if turn.stop.is_set() else body.content
                 bodies.append(msgspec.structs.replace(body, content=words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from thetis_kernel import crash
 from thetis_kernel.errors import StoreError
 from thetis_kernel.gateway.log import Log
 
@@ -17,7 +18,9 @@ async def recover(log: Log) -> list[str]:
         try:
             bodies = await asyncio.to_thread(log.store.repairs, row.id)
             if bodies:
+                crash.point("recovery.before")
                 await log.append_many(row.id, bodies)
+                crash.point("recovery.after")
         except StoreError as error:
             problems.append(f"Conversation {row.short_id} could not be repaired: {error}")
     return problems

@@ -21,6 +21,7 @@ class Turn:
     `hurried`: the person wants its end now, so nothing is waited for before that and nothing follows by itself. After a
     stop the worker may still be busy for a moment: `closed` means it can write nothing more, `late` is its answer.
     `attended`: a person at a screen began it, so that one can be asked. `alone`: the queue does not go on after it.
+    `began`: the number of its turn-started; nothing before that is open.
     """
 
     def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False, alone: bool = False) -> None:
@@ -36,6 +37,7 @@ class Turn:
         self.late: asyncio.Future[TurnOutcome] | None = None
         self.done = asyncio.Event()
         self.started = time.monotonic()
+        self.began = 1
         self.deliver: Callable[[Tell], None] | None = None
         self.task: asyncio.Task[None] | None = None
         self._writers = 0

@@ -281,6 +281,8 @@ class Turns:
         finally:
             self._turns.pop(turn.session, None)
             if said is not None or (follow_up >= 0 and not self.closing):
+                if follow_up > 0:
+                    crash.point("resume.again")
                 following = self._begin(turn.session, max(follow_up, 0), turn.attended, turn.alone)
                 if turn.hurried.is_set() or self.closing:  # stopped while its words were being said
                     following.stop.set()

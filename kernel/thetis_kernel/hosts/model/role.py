@@ -75,6 +75,7 @@ class ModelHost:
         with self.batches.opened(ask.stream) as batch:
             for item in guarded(backend, request, serving.withdrawn):
                 if isinstance(item, Finished):
+                    crash.point("model-host.stream-end")
                     return item
                 batch.add(item)
         raise ModelError("The stream ended without saying how.")  # `guarded` promises that it does

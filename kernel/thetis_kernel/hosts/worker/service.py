@@ -79,6 +79,7 @@ class WorkerService:
             self._stopped = tell.turn
             turn = self._turn
         if turn is not None and turn.id == tell.turn:
+            crash.point("cancel.worker")
             turn.cancel()
 
     def change_mode(self, tell: ModeChanged) -> None:
