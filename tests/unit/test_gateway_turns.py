@@ -42,10 +42,14 @@ class Repository:
             raise self.failure
 
 
-class Models:
-    """Nothing to remember."""
+class Indifferent:
+    """A part that takes everything and says no."""
 
-    async def remember(self, session: str) -> None: ...
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        async def nothing(*_: object) -> bool:
+            return False
+
+        return nothing
 
 
 class Short(Turns):
@@ -53,8 +57,8 @@ class Short(Turns):
 
     def __init__(self, log: Log) -> None:
         self.repository = Repository()
-        parts: Any = dict.fromkeys(inspect.signature(Turns).parameters)  # what no turn of these tests comes to is not there
-        parts |= {"log": log, "repository": self.repository, "models": Models(), "settings": Settings(), "changed": lambda _: None}
+        parts: Any = {name: Indifferent() for name in inspect.signature(Turns).parameters}
+        parts |= {"log": log, "repository": self.repository, "settings": Settings(), "changed": lambda _: None}
         super().__init__(**parts)
         self.failure: Exception | None = None
 
