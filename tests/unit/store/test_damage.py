@@ -267,6 +267,22 @@ def test_broken_seals_only_cost_time(log, tmp_path):
     store.close()
 
 
+def test_a_seal_that_fits_a_changed_row_deceives_a_page_and_no_verification(log, tmp_path):
+    directory = log.copy(tmp_path / "copy")
+    victim = log.sessions[0]
+    edit(directory, "UPDATE events SET ts_ms = ts_ms + 1 WHERE seq = 50 AND session = 1")
+    columns = "seq, event_id, kind, v, ts_ms, form, body, hash"
+    db = apsw.Connection(str(directory / "thetis.db"))
+    run = db.execute(f"SELECT {columns} FROM events WHERE session = 1 AND seq <= {chain.RUN} ORDER BY seq").fetchall()
+    db.close()
+    edit(directory, "UPDATE seals SET crc = ? WHERE session = 1 AND seq = ?", chain.seal(victim, run), chain.RUN)
+    store = reopen(directory)
+    assert len(store.read(victim, limit=chain.RUN)) == chain.RUN, "seals are checksums: they are not made against forgers"
+    verdict = store.verify(victim)
+    assert (verdict.sound, verdict.good_seq) == (False, 49)
+    store.close()
+
+
 def test_seals_are_made_as_the_log_grows(store):
     session = new(store)
     say(store, session, *(str(i) for i in range(chain.RUN * 2)))
