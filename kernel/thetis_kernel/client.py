@@ -74,7 +74,7 @@ class GatewayClient:
         for listener in list(self._listeners):
             listener(tell)
 
-    async def devkit(self, session: str, name: str, **arguments: str) -> dict[str, Any]:
+    async def devkit(self, session: str, name: str, /, **arguments: str) -> dict[str, Any]:
         """An operation on the conversation's guests (`list-code`, `history`, `diff`, `roll-back`, ...), as a person."""
         asked = c.DevKit(session=session, name=name, arguments=msgspec.json.encode(arguments))
         told: bytes = await self._peer.call(asked, timeout=DEVKIT_S)

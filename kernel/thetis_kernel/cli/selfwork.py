@@ -90,6 +90,8 @@ def _print_rollback(answer: Answer) -> str:
     if not answer["ok"]:
         places = "".join(f"  {found['path']}:{found['line']}: {found['message']}\n" for found in answer["diagnostics"])
         return f"{aspect} does not pass the gate any more; nothing was changed.\n{places}"
+    if answer["gone"]:
+        return f"{aspect} is removed; it was {answer['previous'][:SHORT]}, and can be had again by that name.\n"
     if not answer["changed"]:
         return f"{aspect} serves at {answer['revision'][:SHORT]} already.\n"
     return f"{aspect} serves at {answer['revision'][:SHORT]} now; it was {answer['previous'][:SHORT]}.\n"

@@ -21,6 +21,7 @@ from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.service import Bodies
+from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.consent import Consent
 from thetis_kernel.gateway.control import open_control
@@ -75,10 +76,12 @@ class Gateway:
                              Forge(ArtifactStore(paths.artifacts), DisposableJudge(self.fleet.runtimes)), self.log,
                              lambda world: self.fleet.runtimes("compiler", world))
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append)
-        self.renderer = Renderer(self.fleet, self.guests)
+        self.watchdog = Watchdog(self.bodies, self.log)
+        self.renderer = Renderer(self.fleet, self.guests, self.watchdog)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.modes = Modes.of(self.settings)
-        self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.changed)
+        self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.watchdog,
+                           self.changed)
         self.rules = Rules(paths.data)
         self.approvals = Approvals(self.log, self.rules, self.settings.approvals.wait_minutes * 60, self.turns.go_on,
                                    self.changed)

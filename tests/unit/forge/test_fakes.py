@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from thetis_kernel.errors import ThetisError
@@ -175,3 +176,14 @@ def test_paths_outside_are_refused_as_in_production(path):
         with pytest.raises(ThetisError) as caught:
             call()
         assert caught.value.code == "outside"
+
+
+def test_times_are_of_today():
+    """A fixed date would be a signal: a candidate could behave for the gate alone."""
+    now = time.time_ns() // 1_000_000
+    agent = AgentHost()
+    told = [json.loads(agent.imports["notes.recall"](""))["notes"][0]["ts_ms"],
+            json.loads(agent.imports["devkit.history"]("agent"))["revisions"][0]["ts_ms"],
+            json.loads(GatewayHost().imports["view.sessions"]())[0]["updated_ms"],
+            *(event["ts_ms"] for event in GatewayHost().log.events)]  # fmt: skip
+    assert all(now - 7 * 86_400_000 < ts <= now + 60_000 for ts in told)

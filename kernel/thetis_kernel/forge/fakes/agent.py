@@ -15,7 +15,7 @@ import msgspec
 from thetis_kernel.errors import Refused
 from thetis_kernel.forge.fakes.checkout import Checkout
 from thetis_kernel.forge.fakes.devkit import DevKit
-from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, loads_object
+from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, lately_ms, loads_object
 from thetis_kernel.forge.fakes.log import conversation
 from thetis_kernel.forge.fakes.messages import request_problem
 from thetis_kernel.forge.schema import load_json
@@ -209,7 +209,7 @@ class AgentHost(FakeHost):
 
     def _recall(self, key: str) -> str:
         found = {key: self._notes[key]} if key in self._notes else {} if key else self._notes
-        notes = [{"key": k, "content": v, "ts_ms": 1_764_500_000_000} for k, v in sorted(found.items())]
+        notes = [{"key": k, "content": v, "ts_ms": lately_ms()} for k, v in sorted(found.items())]
         return dumps({"notes": notes})
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from thetis_kernel.forge.fakes.host import BadRequest
+from thetis_kernel.forge.fakes.host import BadRequest, lately_ms
 
 FILES = {
     "aspects/agent_core/guest.toml": 'name = "agent_core"\nworld = "agent"\nversion = "0.3.0"\ndescription = "The agent."\n',
@@ -84,7 +84,7 @@ class DevKit:
 
     def _history(self, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"revisions": [{"revision": _digest(arguments["aspect"]), "previous": "", "verdict": "pass", "by": "shipped",
-                               "summary": "As shipped", "ts_ms": 1_764_500_000_000, "serving": True}]}  # fmt: skip
+                               "summary": "As shipped", "ts_ms": lately_ms(), "serving": True}]}  # fmt: skip
 
     def _changed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         path = arguments.get("path", "aspects/agent_core/main.py")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thetis_kernel.forge.fakes.host import FakeHost, dumps
+from thetis_kernel.forge.fakes.host import FakeHost, dumps, lately_ms
 from thetis_kernel.forge.fakes.log import Log, specimens
 
 
@@ -12,7 +12,7 @@ class GatewayHost(FakeHost):
     def __init__(self) -> None:
         super().__init__()
         self.log: Log = specimens()
-        title = {"session": self.session, "title": "Rename total", "mode": "agent", "updated_ms": 1_764_500_000_000}
+        title = {"session": self.session, "title": "Rename total", "mode": "agent", "updated_ms": lately_ms()}
         self.imports.update(
             {
                 "view.events": lambda session, after, max_bytes: dumps(self.log.page(after, max_bytes)),

@@ -7,6 +7,7 @@ sleeps really sleeps, on its own budget.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,11 @@ class FakeHost:
             raise BadRequest("The value does not fit this guest's namespace.", hint="At most 1 MiB a value and 200 keys.")
         self._kv[key] = value_json
         return ""
+
+
+def lately_ms() -> int:
+    """A time of the day before, in milliseconds: a date of its own would tell a candidate that it is being tried."""
+    return time.time_ns() // 1_000_000 - 86_400_000
 
 
 def dumps(value: Any) -> str:

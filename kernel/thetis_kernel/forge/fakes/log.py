@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+from thetis_kernel.forge.fakes.host import lately_ms
 from thetis_kernel.protocol import events as ev
 from thetis_kernel.protocol.ids import new_call_id, new_session_id, new_turn_id, short
 
@@ -92,10 +93,11 @@ def specimens() -> Log:
         ev.ChildStarted(child, "tests", "Write the missing tests for the book module."),
         ev.ChildSettled(child, "done", "Three tests added."),
         ev.Rewind(9),
+        ev.Spending("claude-sonnet-4-5", ev.Usage(12_000, 0), "abandoned", turn),
         ev.TurnFinished(turn, "limit", "The turn reached 60 iterations.", 60, 112, ev.Usage(90_000, 4000), 310_000),
     )  # fmt: skip
     for body in bodies:
         log.append(body)
-    log.events.append({"seq": len(log.events) + 1, "kind": "weather", "ts_ms": 1_764_500_000_000,
+    log.events.append({"seq": len(log.events) + 1, "kind": "weather", "ts_ms": lately_ms(),
                        "body": {"kind": "weather", "sky": "clear", "wind": [3, {"unit": "m/s"}]}})  # fmt: skip
     return log

@@ -40,7 +40,8 @@ def earlier(state: SessionState, aspect: str, revision: str) -> Modification | N
     if not revision:
         present = state.guests.get(aspect)
         if present is None:
-            raise UsageError(f"{aspect} is the shipped one; there is nothing before it.", code="not-found")
+            raise UsageError(f"{aspect} is the shipped one; there is nothing before it.", code="not-found",
+                             hint="`thetis self log` lists what was changed.")
         return of_revision(state, aspect, present.previous)
     return None if revision == SHIPPED else named(state, aspect, revision)
 

@@ -98,7 +98,10 @@ class Bodies:
         return sorted(aspect for aspect in (await self._log.state(session)).guests if aspect.startswith("tool/"))
 
     async def roll_back(self, session: str, aspect: str, revision: str, by: str, why: str = "") -> dict[str, Any]:
-        """Serve an earlier revision again (a prefix of its digest, or "shipped"; "" is the one before the present)."""
+        """Serve an earlier revision again (a prefix of its digest, or "shipped"; "" is the one before the present).
+
+        `why` takes the place of the summary that would be logged.
+        """
         directory = directory_of(aspect)
         target = history.earlier(await self._log.state(session), aspect, revision)
         guest = await self._own(session, aspect) / directory
@@ -108,7 +111,7 @@ class Bodies:
             return await self._kept(session, aspect, SHIPPED, by, why or summary, [])
         found = await self.repository.files(target.commit, directory)
         await asyncio.to_thread(files.replace_guest, guest, found)
-        return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}: {target.summary}")
+        return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}")
 
     # -- reading
 
@@ -222,7 +225,8 @@ class Bodies:
             await self._log.append(session, Modification(target=aspect, revision=revision, previous=previous, verdict="pass",
                                                          by=by, summary=summary, commit=commit))
         answer = _verdict(aspect, directory_of(aspect), Verdict(True, revision, steps))
-        return {**answer, "previous": previous, "commit": commit, "changed": revision != previous}
+        gone = revision == SHIPPED and aspect not in shipped_guests()
+        return {**answer, "previous": previous, "commit": commit, "changed": revision != previous, "gone": gone}
 
 
 def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""Guests of a conversation's own that fail when they serve are put back to what served before, by themselves.
+
+The gate cannot know everything. A revision that has not served well yet goes back at its first failure: whoever made it
+is waiting for it. One that has proved itself goes back after `FAILURES` within `WINDOW_S`. What failed is not gone back to.
+The shipped guests are not watched: behind them there is nothing to go back to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from thetis_kernel.errors import StoreError, ThetisError
+from thetis_kernel.gateway.body.service import Bodies
+from thetis_kernel.gateway.log import Log
+from thetis_kernel.protocol.events import SHIPPED, Incident
+
+FAILURES = 3
+WINDOW_S = 120.0
+"""DESIGN 5: three traps, timeouts or memory limits in 120 s."""
+KINDS = frozenset({"error", "trap", "timeout", "memory", "type", "exit"})
+"""Failures a guest is answerable for (`GuestError.kind`); "abort" is somebody else's doing."""
+SHORT = 8
+
+
+class Watchdog:
+    """`clock`: monotonic seconds."""
+
+    def __init__(self, bodies: Bodies, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bodies = bodies
+        self._log = log
+        self._clock = clock
+        self._proven: set[tuple[str, str, str]] = set()
+        self._failed: dict[tuple[str, str], set[str]] = {}
+        self._recent: dict[tuple[str, str, str], deque[float]] = {}
+
+    async def well(self, session: str, aspect: str) -> None:
+        """The guest served as it should."""
+        revision = await self._serving(session, aspect)
+        self._recent.pop((session, aspect, revision), None)
+        if revision != SHIPPED:
+            self._proven.add((session, aspect, revision))
+
+    async def failed(self, session: str, aspect: str, kind: str, detail: str) -> bool:
+        """The guest failed; whether another revision serves now, so that the work can be tried again. Raises StoreError."""
+        revision = await self._serving(session, aspect)
+        if revision == SHIPPED or kind not in KINDS:
+            return False
+        key = (session, aspect, revision)
+        now = self._clock()
+        recent = self._recent.setdefault(key, deque(maxlen=FAILURES))
+        recent.append(now)
+        if key in self._proven and (len(recent) < FAILURES or now - recent[0] > WINDOW_S):
+            return False
+        failed = self._failed.setdefault((session, aspect), set())
+        failed.add(revision)
+        target = await self._before(session, aspect, failed)
+        why = f"Put back: {revision[:SHORT]} failed ({kind})"
+        data = {"aspect": aspect, "revision": revision, "kind": kind, "detail": detail[:2000]}
+        try:
+            answer = await self._bodies.roll_back(session, aspect, target, "kernel", why)
+        except StoreError:
+            raise
+        except ThetisError as error:
+            await self._log.append(session, Incident(
+                code="guest-not-put-back", message=f"{aspect} failed and could not be put back: {error}", data=data))
+            return False
+        if not answer["ok"]:
+            await self._bodies.roll_back(session, aspect, SHIPPED, "kernel", why)
+            target = SHIPPED
+        await self._log.append(session, Incident(
+            code="guest-put-back", data={**data, "target": target},
+            message=f"{aspect} failed ({kind}) at revision {revision[:SHORT]}; {target[:SHORT]} serves again."))
+        return True
+
+    async def _serving(self, session: str, aspect: str) -> str:
+        change = (await self._log.state(session)).guests.get(aspect)
+        return change.revision if change is not None else SHIPPED
+
+    async def _before(self, session: str, aspect: str, failed: set[str]) -> str:
+        """The newest revision that has served and has not failed."""
+        state = await self._log.state(session)
+        for _, change in reversed(state.modifications):
+            if change.target == aspect and change.revision not in failed:
+                return change.revision
+        return SHIPPED
