@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,10 @@ def of_env_file(file: Path) -> list[str]:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return []
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            raw = stream.read(MAX_FILE)
-        except OSError:  # a directory
-            return []
+    try:
+        raw = os.read(descriptor, MAX_FILE) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    finally:
+        os.close(descriptor)
     found = []
     for match in _LINE.finditer(raw.decode("utf-8", "replace")):
         value = (match[2] or match[3] or match[4] or "").strip()
