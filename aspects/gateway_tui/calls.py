@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import forging
 import terminals
 from languages import language_of
 from thetis_guest.lenient import flag, number, text
@@ -19,30 +20,32 @@ Block = dict[str, Any]
 MAX_BODY = 60_000
 """Characters of a body; the event log holds the rest."""
 CONTEXT_LINES = 3
+WHOLE_TITLES = {**terminals.TITLES, **forging.TITLES}
+"""Calls whose title says more than their name and arguments would."""
 
 
 def call_block(name: str, args: dict[str, Any], call: str) -> Block:
     """The block of a `tool-invocation`. What a guest does by an import is logged under the import's name."""
     name = _IMPORTS.get(name, name)
     block: Block = {"kind": "tool", "title": title(name, args), "call": call}
-    if name == "edit":
+    if name in ("edit", "patch_code"):
         block.update(body=edit_diff(args)[:MAX_BODY], format="diff")
-    elif name == "write" and text(args, "contents"):
+    elif name in ("write", "write_code") and text(args, "contents"):
         language = language_of(text(args, "path"))
         block.update(body=text(args, "contents")[:MAX_BODY], format="code", language=language)
     elif name in ("run", "terminal_run") and "\n" in text(args, "command").strip():
         block.update(body=text(args, "command").strip()[:MAX_BODY], format="code", language="bash")
     elif name == "remember":
         block.update(body=text(args, "content")[:MAX_BODY])
-    elif name not in _TITLES and name not in terminals.TITLES:
+    elif name not in _TITLES and name not in WHOLE_TITLES:
         block["fields"] = [(str(key)[:80], shown(value, 2000)) for key, value in list(args.items())[:32]]
     return block
 
 
 def title(name: str, args: dict[str, Any]) -> str:
     """A call in a line."""
-    if name in terminals.TITLES:
-        return terminals.TITLES[name](args)
+    if name in WHOLE_TITLES:
+        return WHOLE_TITLES[name](args)
     describe = _TITLES.get(name)
     words = describe(args) if describe else generic(args)
     return f"{name or 'call'} {words}".strip()
@@ -120,6 +123,14 @@ _IMPORTS = {
     "terminal.run": "run",
     "notes.remember": "remember",
     "notes.recall": "recall",
+    "devkit.list-code": "list_code",
+    "devkit.read-code": "read_code",
+    "devkit.write-code": "write_code",
+    "devkit.patch-code": "patch_code",
+    "devkit.remove-code": "remove_code",
+    "devkit.new-tool": "new_tool",
+    "devkit.history": "code_history",
+    "devkit.roll-back": "roll_back",
 }
 
 

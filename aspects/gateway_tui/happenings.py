@@ -141,11 +141,15 @@ def _readable(value: str) -> str:
 
 
 def modification(body: dict[str, Any]) -> list[Block]:
-    """A guest or a skill was changed."""
-    verdict = text(body, "verdict")
+    """A guest or a skill was changed: what serves now, and who did it unless it was the agent, whose call says so."""
+    verdict, revision, by = text(body, "verdict"), text(body, "revision"), text(body, "by")
     good = verdict in ("", "pass", "ok", "green")
-    title = f"{text(body, 'target') or 'A guest'} changed" + ("" if good else f": {verdict}")
-    fields = [("revision", text(body, "revision")[:12]), ("before", text(body, "previous")[:12]), ("by", text(body, "by"))]
+    serving = "the shipped one" if revision == "shipped" else revision[:8]
+    target = text(body, "target") or "A guest"
+    title = f"Thetis put {target} back to {serving}" if by == "kernel" else f"{target} is now {serving}".strip()
+    if not good:
+        title = f"{target}: {verdict}"
+    fields = [("revision", revision[:12]), ("before", text(body, "previous")[:12]), ("by", by)]
     return [{**_state(title, fields), "body": text(body, "summary"), "tone": "good" if good else "warn"}]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import forging
 import terminals
 from calls import MAX_BODY, Block
 from languages import language_of
@@ -135,6 +136,8 @@ def _matches(value: dict[str, Any]) -> Block:
 
 
 def _files(value: dict[str, Any]) -> Block:
+    if objects(value, "files"):
+        return forging.code_files(value)
     files = strings(value, "files")
     words = _more(counted(len(files), "file"), value) if files else "no files"
     return {"title": words, "body": "\n".join(files), "folded": True}
@@ -163,6 +166,7 @@ def _notes(value: dict[str, Any]) -> Block:
 
 _SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] = (
     *terminals.SHAPES,
+    *forging.SHAPES,
     (("exit", "output"), _run),
     (("text", "first", "total"), _read),
     (("bytes", "created"), _write),

@@ -118,7 +118,8 @@ class Materialise(Ask[Materialised], frozen=True, tag="git.materialise"):
 
     `base`: commit or branch to begin at when the branch does not exist yet, "" = the root's HEAD. `with_changes`
     takes the root's uncommitted files along as the branch's first commit. `recorded`: the caller knows that this
-    worktree was complete once, so whatever stands there is the conversation's work and is never removed.
+    worktree was complete once, so whatever stands there is the conversation's work and is never removed. `quiet`: no
+    GitProgress, because nobody waits for it at a screen.
     """
 
     root: str
@@ -127,6 +128,7 @@ class Materialise(Ask[Materialised], frozen=True, tag="git.materialise"):
     base: str = ""
     with_changes: bool = False
     recorded: bool = False
+    quiet: bool = False
 
 
 class GitProgress(Tell, frozen=True, tag="git.progress"):

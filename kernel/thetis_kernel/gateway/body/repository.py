@@ -44,7 +44,7 @@ class BodyRepository:
             async with self._ready:
                 await self._make()
                 await self._ask(git.Materialise(root=str(self._root), branch=branch_name(session), worktree=str(worktree),
-                                                base=base, recorded=worktree.is_dir()))
+                                                base=base, recorded=worktree.is_dir(), quiet=True))
                 self._there.add(session)
         return worktree
 

@@ -103,7 +103,7 @@ class Handlers:
             except IpcError:
                 pass  # nobody listens any more; `check` ends the work
 
-        job = self._job(serving, report)
+        job = self._job(serving, None if ask.quiet else report)
         return materialise(
             ask.root, ask.branch, ask.worktree, job,
             base=ask.base, with_changes=ask.with_changes, recorded=ask.recorded,
