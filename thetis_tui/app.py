@@ -158,6 +158,16 @@ class ThetisApp(Fatal, Early, App[int]):
     @work(exclusive=True, group="heartbeat")
     async def _heartbeat(self) -> None:
         await self.door.look()
+        if self.state.current and self.state.link == "ready":
+            self.learn_queue(self.state.current)
+
+    @work(group="queue")
+    async def learn_queue(self, session: str) -> None:
+        """Ask again what waits in a conversation."""
+        try:
+            await self.speech.learn_queue(session)
+        except ThetisError as error:
+            self.fail(error)
 
     @work(exclusive=True, group="status")
     async def refresh_status(self) -> None:
@@ -179,7 +189,9 @@ class ThetisApp(Fatal, Early, App[int]):
             case c.Delta():
                 self.desk.hear(tell)
                 self.desk.show_activity()
-            case c.EventStored():
+            case c.EventStored(event=event):
+                if not self.state.queues.event(event):
+                    self.learn_queue(event.session)
                 self.desk.stored(tell)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
@@ -267,6 +279,7 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
+        await self.speech.learn_queue(view.session)
         self.refresh_views()
 
     # --- what widgets say

@@ -24,12 +24,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One message of the person."""
+    """One message of the person; `later`: for the queue."""
 
     event_id: str
     text: str
     place: Place
     with_changes: bool = False
+    later: bool = False
 
 
 class Outbox:
@@ -66,9 +67,9 @@ class Outbox:
         """The gateway is gone: what has not arrived waits for the next one."""
         self._open.clear()
 
-    def send(self, place: Place, text: str, *, with_changes: bool = False) -> Words:
+    def send(self, place: Place, text: str, *, with_changes: bool = False, later: bool = False) -> Words:
         """Send `text`; returns at once."""
-        words = Words(new_event_id(), text, place, with_changes)
+        words = Words(new_event_id(), text, place, with_changes, later)
         task = asyncio.get_running_loop().create_task(self._deliver(words))
         self._tasks[task] = words
         task.add_done_callback(self._tasks.pop)
@@ -77,6 +78,10 @@ class Outbox:
     def held(self, place: Place) -> list[Words]:
         """What waits for its turn and has not begun to leave, oldest first."""
         return [w for w in self._tasks.values() if w.place is place and w.event_id not in self._leaving]
+
+    def later(self, place: Place) -> list[Words]:
+        """What is on its way to the queue, oldest first."""
+        return [words for words in self._tasks.values() if words.place is place and words.later]
 
     def recall(self, place: Place) -> list[Words]:
         """Take back what has not begun to leave; returns it, oldest first."""

@@ -13,6 +13,7 @@ from thetis_kernel.protocol.client import Submitted
 from thetis_tui.commands import BY_ID
 from thetis_tui.commands.slash import parse
 from thetis_tui.outbox import Outbox, Place, Words
+from thetis_tui.widgets.queue import Item
 
 if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
@@ -29,9 +30,11 @@ class Speech:
         """`text` was entered, with `completion` marked if there was one."""
         app, text = self._app, text.strip()
         if not text:
-            if BY_ID["resume"].applies(app):
-                app.perform("resume")
+            offered = next((name for name in ("resume", "say") if BY_ID[name].applies(app)), "")
+            if offered:
+                app.perform(offered)
             return
+        app.state.queues.let_go(app.state.current)
         asked = parse(text) or (parse(completion) if completion.startswith(text) else None)
         if asked is not None:
             command, argument = asked
@@ -58,6 +61,66 @@ class Speech:
         prompt = self._app.desk.prompt
         prompt.put("\n".join([*(one.text for one in words), *([prompt.text] if prompt.text else [])]))
 
+    # --- the queue
+
+    def later(self, text: str) -> None:
+        """Words for the queue: back into their place when they came out of it, else at its end."""
+        app, text = self._app, text.strip()
+        session = app.state.current
+        identifier = app.state.queues.let_go(session)
+        if text and identifier:
+            app.run_worker(self._put_back(session, identifier, text), group="queue")
+        elif text:
+            self.outbox.send(app.desk.view.place, text, later=True)
+            app.state.history.add(text)
+        app.refresh_views()
+
+    def queued(self) -> tuple[Item, ...]:
+        """What waits in the open conversation, what is on its way there last."""
+        state = self._app.state
+        waiting = state.queues.of(state.current)
+        known = {words.id for words in waiting}
+        leaving = [words for words in self.outbox.later(self._app.desk.view.place) if words.event_id not in known]
+        return (*(Item(words.id, words.text) for words in waiting), *(Item("", words.text) for words in leaving))
+
+    async def recall_queued(self, identifier: str = "") -> None:
+        """Take words (the last ones) out of the queue into the prompt."""
+        app, session = self._app, self._app.state.current
+        if self.holds():
+            self.recall()
+            return
+        waiting = app.state.queues.of(session)
+        if not waiting:
+            return
+        wanted = identifier or waiting[-1].id
+        text = await app.ask(app.client.recall_queued(session, wanted))
+        if app.state.current != session:
+            app.state.drafts.keep(session, text)
+            return
+        app.desk.prompt.put("\n".join(filter(None, (text, app.desk.prompt.text))))
+        app.state.queues.take(session, wanted)
+        app.refresh_views()
+
+    async def learn_queue(self, session: str) -> None:
+        """Ask what waits in a conversation; again when it changed meanwhile."""
+        queues = self._app.state.queues
+        while True:
+            before = queues.news
+            words = await self._app.ask(self._app.client.queue(session))
+            if queues.news == before:
+                break
+        queues.put(session, words)
+        self._app.refresh_soon()
+
+    async def _put_back(self, session: str, identifier: str, text: str) -> None:
+        app = self._app
+        try:
+            await app.ask(app.client.edit_queued(session, identifier, text))
+        except ThetisError as error:
+            if app.state.current != session or not app.desk.give_back(text):
+                app.state.drafts.keep(session, f"{text}\n{app.state.drafts.of(session)}".strip())
+            app.fail(error)
+
     def _send(self, text: str) -> None:
         state, view = self._app.state, self._app.desk.view
         include = state.with_changes and state.may_include_changes()
@@ -82,7 +145,9 @@ class Speech:
         view = app.desk.view_of(words.place)
         if view is not None:
             view.sending(words.event_id)
-        submit = app.client.submit(session, words.text, event_id=words.event_id, with_changes=words.with_changes)
+        submit = app.client.submit(
+            session, words.text, event_id=words.event_id, with_changes=words.with_changes, later=words.later
+        )
         return await app.ask(submit)
 
     def _sent(self, words: Words, submitted: Submitted) -> None:

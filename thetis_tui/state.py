@@ -25,6 +25,7 @@ from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Tell
 
 from thetis_tui.drafts import Drafts, History
+from thetis_tui.queues import Queues
 from thetis_tui.sanitise import one_line
 
 Link = Literal["connecting", "ready", "failed", "reconnecting"]
@@ -76,6 +77,7 @@ class State:
     progress: dict[str, Progress] = field(default_factory=dict)
     drafts: Drafts = field(default_factory=Drafts)
     history: History = field(default_factory=History)
+    queues: Queues = field(default_factory=Queues)
     new_mode: str = ""
     with_changes: bool = False
 
@@ -162,6 +164,10 @@ class State:
         bodies = [event.body for event in tail if event.kind == "user"]
         said = [body.text for body in bodies if isinstance(body, e.User)]
         self.history.seed(said)
+
+    def queues_apply(self) -> bool:
+        """Whether words of the conversation being looked at would wait."""
+        return self.turn is not None or bool(self.queues.of(self.current)) or self.queues.in_hand(self.current)
 
     # --- what the person does
 

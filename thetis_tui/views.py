@@ -61,10 +61,14 @@ def tokens_of(state: State) -> str:
 def hint_of(state: State) -> str:
     """What Enter does."""
     conversation = state.conversation
+    if state.queues.in_hand(state.current):
+        return "tab puts it back · enter sends it now"
     if state.turn is not None:
-        return "enter nudges"
+        return "enter steers · tab queues"
     if conversation is not None and conversation.state == "interrupted":
         return "enter resumes"
+    if state.queues.of(state.current):
+        return "enter says the first that waits"
     return "enter sends"
 
 
@@ -72,9 +76,11 @@ def placeholder_of(state: State) -> str:
     """What stands in an empty prompt."""
     conversation = state.conversation
     if state.turn is not None:
-        return "Say something to the running turn"
+        return "Say something to the running turn, or type and press Tab for later"
     if conversation is not None and conversation.state == "interrupted":
         return "This turn was cut short. Enter resumes it, or say what to do instead."
+    if state.queues.of(state.current):
+        return "Enter says the first message that waits; or say something else before it"
     return "Ask for something, or / for commands"
 
 

@@ -17,6 +17,7 @@ from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import IpcError, PeerGone, RemoteError, ThetisError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
+from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -56,6 +57,8 @@ class FakeGateway:
         self.logs: dict[str, list[e.Event]] = {}
         self.lines: dict[str, c.Conversation] = {}
         self.turns: dict[str, FakeTurn] = {}
+        self.queues: dict[str, list[q.QueuedWords]] = {}
+        self.in_hand: set[str] = set()
         self.diff = c.DiffText(patch="", files=[])
         self.gone = False
         self._closed: asyncio.Future[IpcError] | None = None
@@ -116,6 +119,10 @@ class FakeGateway:
                 return self._submit(ask)
             case c.Stop(session=session):
                 return self._stop(session)
+            case q.GetQueue(session=session):
+                return [words for words in self.queues.get(session, []) if words.id not in self.in_hand]
+            case q.EditQueued() | q.RecallQueued() | q.SayQueued():
+                return self._queue(ask)
             case c.Resume(session=session):
                 return self._resume(session)
             case c.ReadEvents():
@@ -180,6 +187,10 @@ class FakeGateway:
             return c.Submitted(seq=0, how="turn", turn="")
         self._ids.add(ask.event_id)
         running = self.turns.get(ask.session)
+        if ask.later and (running is not None or self.queues.get(ask.session)):
+            self.queues.setdefault(ask.session, []).append(q.QueuedWords(ask.event_id, ask.text))
+            seq = self.store(ask.session, e.Queued(ask.event_id, ask.text), ask.event_id).seq
+            return c.Submitted(seq=seq, how="queue", turn="")
         if running is not None:
             seq = self.store(ask.session, e.Nudge(ask.text, turn=running.id), ask.event_id).seq
             return c.Submitted(seq=seq, how="nudge", turn=running.id)
@@ -190,6 +201,31 @@ class FakeGateway:
         event = self.store(ask.session, e.User(ask.text, with_changes=ask.with_changes), ask.event_id)
         turn = self.begin(ask.session, text=ask.text)
         return c.Submitted(seq=event.seq, how="turn", turn=turn.id)
+
+    def _queue(self, ask: Any) -> Any:
+        waiting = self.queues.get(ask.session, [])
+        if isinstance(ask, q.SayQueued):
+            if not waiting or ask.session in self.turns:
+                return False
+            self.say_next(ask.session)
+            return True
+        found = next((words for words in waiting if words.id == ask.id), None)
+        if found is None:
+            raise RemoteError("This message is not in the queue any more.", code="not-queued")
+        if isinstance(ask, q.RecallQueued):
+            self.in_hand.add(ask.id)
+            self.store(ask.session, e.QueueRecalled(ask.id))
+            return found.text
+        self.in_hand.discard(ask.id)
+        waiting[waiting.index(found)] = q.QueuedWords(ask.id, ask.text)
+        self.store(ask.session, e.QueueEdited(ask.id, ask.text))
+        return None
+
+    def say_next(self, session: str) -> None:
+        """Begin a turn with the next words of the queue."""
+        words = self.queues[session].pop(0)
+        self.store(session, e.User(words.text, queued=words.id))
+        self.begin(session, text=words.text)
 
     def begin(self, session: str, text: str = "") -> FakeTurn:
         """Start a turn; the script, if there is one, plays it."""
@@ -306,3 +342,5 @@ class FakeTurn:
             e.TurnFinished(self.id, stopped_by, detail, tool_calls=self._calls, usage=usage, duration_ms=4200),
         )
         self.gateway.change(self.session, state="idle")
+        if stopped_by == "stop" and self.gateway.queues.get(self.session):
+            self.gateway.say_next(self.session)

@@ -13,11 +13,13 @@ from thetis_tui.commands.conversations import (
     Switch,
     Title,
 )
+from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
 from thetis_tui.commands.turns import IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Search, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
-    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Stop(), Resume(),
+    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Stop(), Resume(), Later(),
+    RecallQueued(), SayQueued(),
     IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(), Title(), Archive(), Theme(), ToPrompt(), Retry(),
     Help(), Quit(),
 )

@@ -9,10 +9,11 @@ from thetis_tui.lines import Line, prefixed, wrapped
 from thetis_tui.screens.reading import ReadingScreen
 
 TYPING = (
-    ("enter", "send; while a turn runs, the words reach it as a nudge"),
+    ("enter", "send; while a turn runs, the words steer it"),
+    ("tab", "while a turn runs: say it when that has ended; what waits stands above the prompt"),
     ("shift+enter, ctrl+j", "a new line"),
-    ("up, down", "what was sent before"),
-    ("tab", "take an example or a completion"),
+    ("up, down", "what was sent before; up in an empty prompt takes the last message that waits, to change it"),
+    ("tab", "take an example or a completion, when there is one"),
     ("/", "commands by name"),
     ("?", "this page, in an empty prompt"),
     ("pageup, pagedown", "scroll; ctrl+end goes to the end and follows"),

@@ -32,6 +32,7 @@ from thetis_tui.widgets.conversation import ConversationView
 from thetis_tui.widgets.eventlog import EventPane
 from thetis_tui.widgets.heading import Banner, Heading, ProgressLine
 from thetis_tui.widgets.prompt import Prompt
+from thetis_tui.widgets.queue import QueueStrip
 from thetis_tui.widgets.sidebar import Sidebar
 from thetis_tui.widgets.statusbar import StatusBar
 
@@ -148,6 +149,9 @@ class Desk(Screen[None]):
         self.status.hints = "ctrl+p commands · ? help" if state.turn is None else ""
         self.composer.activity = activity_of(state)
         self.composer.hint = hint_of(state)
+        waiting = self.thetis.speech.queued()
+        self.composer.queue.show(waiting, held=state.turn is None)
+        self.prompt.queues, self.prompt.recalls = state.queues_apply(), bool(waiting)
         self.prompt.placeholder = Content(placeholder_of(state))
         files = state.status.uncommitted if state.status and state.may_include_changes() else 0
         self.composer.offer.show(files, state.with_changes)
@@ -222,6 +226,7 @@ class Desk(Screen[None]):
             conversation = self.state.conversations.get(view.session)
             if conversation is not None:
                 view.catch_up(conversation.last_seq)
+                self.thetis.learn_queue(view.session)
 
     def show_activity(self) -> None:
         """Only what the running turn is doing."""
@@ -294,8 +299,18 @@ class Desk(Screen[None]):
         self.prompt.put(text)
         return True
 
+    @on(Prompt.Later)
+    def _later(self, event: Prompt.Later) -> None:
+        self.thetis.speech.later(event.text)
+
+    @on(QueueStrip.Chosen)
+    def _change_queued(self, event: QueueStrip.Chosen) -> None:
+        self.thetis.perform("recall", event.id)
+
     @on(Prompt.Changed)
     def _typed(self) -> None:
+        if not self.prompt.text and self.state.queues.let_go(self.state.current):
+            self.thetis.refresh_soon()
         if self.prompt.text and self.state.history.walking and self.prompt.has_focus and not self._walked_to():
             self.state.history.edited()
         self.composer.completions.show(completions(self.prompt.text, self.thetis))

@@ -1,4 +1,4 @@
-"""The foot of the conversation: what may be included, completions, and the prompt with what is going on in its frame.
+"""The foot of the conversation: what waits, what may be included, completions, and the prompt with what goes on in its frame.
 
 Must not know the gateway or what commands do.
 """
@@ -19,6 +19,7 @@ from textual.widgets import Static, TextArea
 
 from thetis_tui.text import count, cut, duration, plural
 from thetis_tui.widgets.prompt import Prompt
+from thetis_tui.widgets.queue import QueueStrip
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TICK = 0.125
@@ -104,7 +105,7 @@ class Completions(Static):
 
 
 class Composer(Vertical):
-    """Offer, completions and prompt."""
+    """What waits, offer, completions and prompt."""
 
     DEFAULT_CSS = """
     Composer { height: auto; }
@@ -127,12 +128,14 @@ class Composer(Vertical):
         self.prompt = Prompt()
         self.offer = Offer(Content(""), markup=False)
         self.completions = Completions()
+        self.queue = QueueStrip()
         self.frame = Vertical(self.prompt, id="prompt-frame")
         self._clock = now
         self._timer: Timer | None = None
         self._beat = 0
 
     def compose(self) -> ComposeResult:
+        yield self.queue
         yield self.offer
         yield self.completions
         yield self.frame

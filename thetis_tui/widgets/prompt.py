@@ -40,6 +40,13 @@ class Prompt(TextArea):
             self.text = text
             self.completion = completion
 
+    class Later(Message):
+        """Tab was pressed on `text` while it would wait. The prompt is empty already."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Walked(Message):
         """The person wants the text sent before (`step` -1) or after (+1)."""
 
@@ -62,7 +69,7 @@ class Prompt(TextArea):
             self.how = how
 
     class Pressed(Message):
-        """A key with a meaning of its own in an empty prompt: help, quit, example."""
+        """A key with a meaning of its own in an empty prompt: help, quit, example, recall."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -77,6 +84,10 @@ class Prompt(TextArea):
         self.chips = Chips()
         self.completion = ""
         """The completion Tab or Enter would take; "" when none is offered."""
+        self.queues = False
+        """Whether Tab puts what is typed into the queue."""
+        self.recalls = False
+        """Whether Up in an empty prompt takes the last message out of the queue."""
         self.example = ""
         """The example that stands in the prompt untouched, if one does."""
 
@@ -114,8 +125,13 @@ class Prompt(TextArea):
             self.post_message(self.Completed("take"))
         elif key == "tab" and (blank or self.text == self.example):
             self.post_message(self.Pressed("example"))
+        elif key == "tab" and self.queues:
+            self.post_message(self.Later(self.chips.unfold(self.text)))
+            self.put("")
         elif key in ("up", "down") and self.completion:
             self.post_message(self.Completed("previous" if key == "up" else "next"))
+        elif key == "up" and blank and self.recalls:
+            self.post_message(self.Pressed("recall"))
         elif key == "up" and self.cursor_at_first_line and self.selection.is_empty:
             self.post_message(self.Walked(-1))
         elif key == "down" and self.cursor_at_last_line and self.selection.is_empty:

@@ -54,7 +54,7 @@ async def test_esc_without_a_turn_stops_nothing_and_goes_back_to_the_prompt() ->
 async def test_words_while_it_works_are_a_nudge_and_shown_as_one() -> None:
     async with screen(FakeGateway()) as s:
         session = await running(s)
-        assert "enter nudges" in s.text()
+        assert "enter steers · tab queues" in s.text()
         await s.send("use the other parser")
         await s.until(lambda: any(event.kind == "nudge" for event in s.gateway.logs[session]))
         await s.until(lambda: "sent while it was working" in s.transcript() or "while it works" in s.transcript())
