@@ -75,9 +75,14 @@ TERMINALS: tuple[Tool, ...] = (
             "id",
             id=_ID,
             text=_text("what to type; a line feed is the Enter key"),
-            key=_text("a key to press after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
-                      "page-down, backspace, delete, space, ctrl-a to ctrl-z"),
-            submit={"type": "boolean", "description": "press Enter after the text; default true, without meaning with key"},
+            key=_text(
+                "a key to press after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
+                "page-down, backspace, delete, space, ctrl-a to ctrl-z"
+            ),
+            submit={
+                "type": "boolean",
+                "description": "press Enter after the text; default true, without meaning with key",
+            },
         ),
         "terminals.send",
         mutating=True,

@@ -28,7 +28,11 @@ def _line(words: str, limit: int) -> str:
 
 def _open(args: dict[str, Any]) -> str:
     name, cwd = text(args, "name"), text(args, "cwd")
-    return "open terminal" + (f" {_line(name, 40)}" if name else "") + (f" in {_line(cwd, 120)}" if cwd not in ("", ".") else "")
+    return (
+        "open terminal"
+        + (f" {_line(name, 40)}" if name else "")
+        + (f" in {_line(cwd, 120)}" if cwd not in ("", ".") else "")
+    )
 
 
 def _run(args: dict[str, Any]) -> str:
@@ -101,7 +105,10 @@ def listed(value: dict[str, Any]) -> Block:
         does = f"$ {command}" if flag(one, "running") else "free"
         lines.append(f"{text(one, 'terminal')}{name}  {text(one, 'cwd')}  {does}")
     count = len(lines)
-    return {"title": f"{count} terminal{'' if count == 1 else 's'}" if count else "no terminals", "body": "\n".join(lines)}
+    return {
+        "title": f"{count} terminal{'' if count == 1 else 's'}" if count else "no terminals",
+        "body": "\n".join(lines),
+    }
 
 
 def _seconds(ms: int) -> str:

@@ -112,6 +112,13 @@ class Session:
         except OSError:
             return 0
 
+    def is_started(self, idle: int) -> bool:
+        """Whether a command's own program has the terminal: not `idle`, the shell, nor its copy that is about to be one."""
+        group = self.foreground()
+        if group in (0, idle):
+            return False
+        return _words(group) != _words(idle)
+
     def said(self) -> list[dict[str, Any]]:
         """What the helper has said since the last call; sets `ended`. Never blocks."""
         while not self.ended:
@@ -180,6 +187,13 @@ def _prepared(place: Path | None) -> Path:
             f"There is no place for a terminal's private files: {error.strerror}.", code="walls-setup"
         ) from error
     return real
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""  # gone, or its leader is; or no /proc
 
 
 def _closed(fd: int) -> int:

@@ -86,7 +86,7 @@ def end(group: int, within_s: float) -> tuple[list[tuple[int, int]], int]:
         living = _below(os.getpid(), known)
         for wanted in (signal.SIGSTOP, signal.SIGKILL):
             for pid in living:
-                _signal(pid, known[pid], wanted)
+                _signal(pid, wanted, parents=(known[pid], os.getpid()))
         time.sleep(_PAUSE_S)
 
 
@@ -123,11 +123,11 @@ class Family:
 
     def signal(self, number: int) -> int:
         """Send `number` to the command's processes; how many there were."""
-        known = parents()
+        now = self._here()
         victims = self.newer()
         for pid in victims:
-            if pid in known:
-                _signal(pid, known[pid], number)
+            if pid in now:
+                _signal(pid, number, started=now[pid].started)
         return len(victims)
 
     def end(self, within_s: float) -> int:
@@ -136,11 +136,11 @@ class Family:
         while victims := self.newer():
             if time.monotonic() > deadline:
                 return len(victims)
-            known = parents()
+            now = self._here()
             for wanted in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in victims:
-                    if pid in known:
-                        _signal(pid, known[pid], wanted)
+                    if pid in now:
+                        _signal(pid, wanted, started=now[pid].started)
             time.sleep(_PAUSE_S)
         return 0
 
@@ -171,6 +171,11 @@ class _Process:
         self.group = group
         self.session = session
         self.started = started
+
+
+def _started(pid: int) -> int:
+    me = _process(pid)
+    return -1 if me is None else me.started
 
 
 def _process(pid: int) -> _Process | None:
@@ -208,15 +213,16 @@ def _fields(pid: int) -> list[bytes] | None:
     return None if fields[0] in (b"Z", b"X") else fields
 
 
-def _signal(pid: int, parent: int, number: int) -> None:
-    """Send `number`, unless the pid was handed to another process since it was listed."""
+def _signal(pid: int, number: int, *, parents: tuple[int, ...] = (), started: int = -1) -> None:
+    """Send `number`, unless the pid was handed to another process since it was listed: neither has it one of `parents`
+    nor did it start at `started`.
+    """
     try:
         handle = os.pidfd_open(pid)
     except (ProcessLookupError, PermissionError, AttributeError):
         return
     try:
-        now = _parent(pid)
-        if now is not None and now in (parent, os.getpid()):
+        if _parent(pid) in parents or _started(pid) == started >= 0:
             signal.pidfd_send_signal(handle, number)
     except (ProcessLookupError, PermissionError):
         pass  # gone, or a setuid program; `end` counts who is left

@@ -35,7 +35,10 @@ SETTLE_S, QUIET_S = 1.5, 0.2
 """After something was started or typed: how long its first answer is awaited, and what silence ends the wait."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-SIGNALS = {name: getattr(signal, f"SIG{name}") for name in ("INT", "QUIT", "TSTP", "TERM", "HUP", "KILL", "CONT", "USR1", "USR2")}
+SIGNALS = {
+    name: getattr(signal, f"SIG{name}")
+    for name in ("INT", "QUIT", "TSTP", "TERM", "HUP", "KILL", "CONT", "USR1", "USR2")
+}
 KEYS = {
     "enter": b"\r", "tab": b"\t", "escape": b"\x1b", "backspace": b"\x7f", "delete": b"\x1b[3~", "up": b"\x1b[A",
     "down": b"\x1b[B", "right": b"\x1b[C", "left": b"\x1b[D", "home": b"\x1b[H", "end": b"\x1b[F", "page-up": b"\x1b[5~",
@@ -56,17 +59,26 @@ class Terminals:
 def open_terminal(context: TurnContext, cwd: str, name: str, env: dict[str, Any]) -> dict[str, Any]:
     """terminals.open"""
     if name and _NAME.fullmatch(name) is None:
-        raise _bad(f"{name[:60]!r} cannot be a terminal's name.", "Use up to 40 letters, digits, dots, dashes or spaces.")
+        raise _bad(
+            f"{name[:60]!r} cannot be a terminal's name.", "Use up to 40 letters, digits, dots, dashes or spaces."
+        )
     variables = _variables(env)
     where = context.tree.real(cwd or ".")
     if not where.is_dir():
         raise _bad(f"{cwd} is not a directory.", "Give a directory of the checkout.")
     terminals = _terminals(context)
     terminal, notes = terminals.pool.open(name, terminals.opener(where), variables, context.journal)
-    return {"terminal": terminal.id, "name": name, "cwd": _shown(context, str(where)), **({"notes": notes} if notes else {})}
+    return {
+        "terminal": terminal.id,
+        "name": name,
+        "cwd": _shown(context, str(where)),
+        **({"notes": notes} if notes else {}),
+    }
 
 
-def run(context: TurnContext, call: str, identifier: str, command: str, timeout_ms: int, background: bool) -> dict[str, Any]:
+def run(
+    context: TurnContext, call: str, identifier: str, command: str, timeout_ms: int, background: bool
+) -> dict[str, Any]:
     """terminals.run"""
     _check_command(command)
     terminal = _terminals(context).pool.get(identifier)
@@ -76,14 +88,24 @@ def run(context: TurnContext, call: str, identifier: str, command: str, timeout_
     spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with terminal.watched():
         done = terminal.run(
-            command, background=background, timeout_s=min(max(wanted, MIN_TIMEOUT_MS), longest) / 1000, spill=spill,
-            watch=lambda text: context.output(call, text), stop=context.cancelled)
+            command,
+            background=background,
+            timeout_s=min(max(wanted, MIN_TIMEOUT_MS), longest) / 1000,
+            spill=spill,
+            watch=lambda text: context.output(call, text),
+            stop=context.cancelled,
+        )
         if background:
             looked = _settled(context, terminal)
             if looked["running"]:
                 return {**looked, "exit": None}
-    answer = {"terminal": terminal.id, **done.result(0.0), **done.output(), "running": False,
-              "cwd": _shown(context, terminal.cwd)}
+    answer = {
+        "terminal": terminal.id,
+        **done.result(0.0),
+        **done.output(),
+        "running": False,
+        "cwd": _shown(context, terminal.cwd),
+    }
     if answer["spill"]:
         answer["spill"] = f"/spill/{spill.name}"
     if notes := done.trouble():

@@ -15,6 +15,8 @@ import threading
 import time
 from typing import Any
 
+import msgspec
+
 from thetis_kernel.toolhost.terminals import shell
 from thetis_kernel.toolhost.terminals.run import Run
 from thetis_kernel.toolhost.terminals.screen import Screen
@@ -149,6 +151,8 @@ class Listener:
         for line in lines:
             report = shell.report(line)
             if report is not None and self._run is not None and report.number == self._run.number:
+                if self._ending_since and report.code - 128 in _STOPPED:
+                    report = msgspec.structs.replace(report, code=137)  # seen between the stop and the kill
                 self._run.report = report
                 self._reported_at = time.monotonic()
                 self.cwd = report.cwd

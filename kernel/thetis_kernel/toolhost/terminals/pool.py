@@ -59,22 +59,34 @@ class Pool:
         with self._lock:
             self._count = max(self._count, _highest(known))
             living = {identifier: terminal.name for identifier, terminal in self._terminals.items()}
-            gone = {key: self._gone.get(key, "the conversation's process was replaced") for key in known if key not in living}
+            gone = {
+                key: self._gone.get(key, "the conversation's process was replaced")
+                for key in known
+                if key not in living
+            }
         if gone:
             named = ", ".join(f"{key} ({known[key]})" if known[key] else key for key in gone)
             why = "; ".join(sorted(set(gone.values())))
-            journal.append(SystemNote(
-                about="terminals", text=f"Closed, with everything that ran in them: terminals {named}, because {why}. "
-                                        "Open new ones if you need them."))
+            journal.append(
+                SystemNote(
+                    about="terminals",
+                    text=f"Closed, with everything that ran in them: terminals {named}, because {why}. "
+                    "Open new ones if you need them.",
+                )
+            )
         if known != living:
             _record(journal, living)
 
-    def open(self, name: str, opener: Opener, environment: dict[str, str], journal: Record) -> tuple[Terminal, list[str]]:
+    def open(
+        self, name: str, opener: Opener, environment: dict[str, str], journal: Record
+    ) -> tuple[Terminal, list[str]]:
         """A new terminal and sentences about it. Raises TerminalError when there are too many, WallError when it cannot be."""
         self._sweep()
         with self._lock:
             if len(self._terminals) >= MOST:
-                raise TerminalError(f"{MOST} terminals are open, more are not possible.", hint="Close one, or use an open one.")
+                raise TerminalError(
+                    f"{MOST} terminals are open, more are not possible.", hint="Close one, or use an open one."
+                )
             self._count += 1
             terminal = Terminal(f"t{self._count}", name, opener, self._ended)
             self._terminals[terminal.id] = terminal
@@ -90,13 +102,17 @@ class Pool:
         """The terminal of that name or identifier. Raises TerminalError that says what became of it."""
         with self._lock:
             found = self._terminals.get(identifier)
-            found = found or next((one for one in self._terminals.values() if one.name and one.name == identifier), None)
+            found = found or next(
+                (one for one in self._terminals.values() if one.name and one.name == identifier), None
+            )
             if found is not None:
                 return found
             known = ", ".join(self._terminals) or "none"
             why = self._gone.get(identifier)
         if why:
-            raise TerminalError(f"Terminal {identifier} is closed: {why}.", hint=f"Open are: {known}.", code="not-found")
+            raise TerminalError(
+                f"Terminal {identifier} is closed: {why}.", hint=f"Open are: {known}.", code="not-found"
+            )
         raise TerminalError(f"There is no terminal {identifier[:60]!r}.", hint=f"Open are: {known}.", code="not-found")
 
     def list(self) -> list[dict[str, Any]]:
@@ -150,7 +166,9 @@ class Pool:
         seconds = round(run.ended - run.started)
         words = " ".join(run.text.split())
         shown = words if len(words) <= 120 else f"{words[:119]}…"
-        self._notice(f"Terminal {named}: {shown!r} {how} after {seconds} s. terminal_read {terminal.id} shows its output.")
+        self._notice(
+            f"Terminal {named}: {shown!r} {how} after {seconds} s. terminal_read {terminal.id} shows its output."
+        )
 
     def _write_down(self, journal: Record) -> None:
         with self._lock:

@@ -31,8 +31,17 @@ Watch = Callable[[str], None]
 class Run:
     """One command, from the moment it is handed to the shell. Times are of the monotonic clock, in seconds."""
 
-    def __init__(self, number: int, text: str, *, background: bool, started: float, deadline: float,
-                 spill: Path | None, watch: Watch | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        text: str,
+        *,
+        background: bool,
+        started: float,
+        deadline: float,
+        spill: Path | None,
+        watch: Watch | None,
+    ) -> None:
         self.number = number
         self.nonce = secrets.token_hex(8)
         self.text = text

@@ -83,7 +83,7 @@ class Screen:
         import pyte  # 0.1 s, and most conversations never look at a screen
 
         self._emulator = pyte.Screen(*self.size)
-        self._emulator.write_process_input = self._answers.append
+        self._emulator.write_process_input = lambda data: self._answers.append(data)
         self._stream = self._parser()
 
     def _parser(self) -> Any:

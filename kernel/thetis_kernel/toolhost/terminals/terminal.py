@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -61,14 +62,24 @@ class Terminal(Listener):
             self.run(f"export {words}", background=False, timeout_s=_READY_WITHIN_S)
         return notes
 
-    def run(self, text: str, *, background: bool, timeout_s: float, spill: Path | None = None, watch: Watch | None = None,
-            stop: threading.Event | None = None) -> Run:
+    def run(
+        self,
+        text: str,
+        *,
+        background: bool,
+        timeout_s: float,
+        spill: Path | None = None,
+        watch: Watch | None = None,
+        stop: threading.Event | None = None,
+    ) -> Run:
         """Run one command; returns when it has ended, or at once in the background. Raises TerminalError when busy."""
         with self._lock:
             if self._claimed or self.busy:
                 raise TerminalError(
-                    f"Terminal {self.id} is busy with {_short(self._run.text if self._run else text)!r}.", code="terminal-busy",
-                    hint="Read it, send to it or signal it, or open another terminal.")
+                    f"Terminal {self.id} is busy with {_short(self._run.text if self._run else text)!r}.",
+                    code="terminal-busy",
+                    hint="Read it, send to it or signal it, or open another terminal.",
+                )
             self._claimed = True
             try:
                 run = self._begun(text, background, timeout_s, spill, watch)
@@ -136,19 +147,24 @@ class Terminal(Listener):
         finally:
             os.close(master)
         if taken < len(data):
-            raise TerminalError(f"The program does not read its input: {taken} of {len(data)} bytes were taken.",
-                                hint="Look at it with terminal_read, or signal it.")
+            raise TerminalError(
+                f"The program does not read its input: {taken} of {len(data)} bytes were taken.",
+                hint="Look at it with terminal_read, or signal it.",
+            )
 
     def signal(self, number: int) -> None:
         """Send a signal to the command: its foreground for what keys send, else all of its processes."""
         with self._lock:
             run, session = self._running("There is nothing to signal", leftovers=True)
             if run.done:
-                session.order(f"signal {number}")
+                session.order("end" if number == signal.SIGKILL else f"signal {number}")
+                return
+            if number == signal.SIGKILL:
+                self._end()
                 return
             # before its shell has the foreground, the keys would reach the driver, which takes no notice
             until = time.monotonic() + _TYPE_WITHIN_S
-            while self.busy and session.foreground() == self._idle_group and time.monotonic() < until:
+            while self.busy and not session.is_started(self._idle_group) and time.monotonic() < until:
                 self._lock.wait(0.01)
             try:
                 session.press(number)
@@ -190,7 +206,9 @@ class Terminal(Listener):
         self._order(session, "mark")
         now = time.monotonic()
         self._numbers += 1
-        run = Run(self._numbers, text, background=background, started=now, deadline=now + timeout_s, spill=spill, watch=watch)
+        run = Run(
+            self._numbers, text, background=background, started=now, deadline=now + timeout_s, spill=spill, watch=watch
+        )
         run.notes += notes
         session.restore_modes()
         self._begin(run)
@@ -217,8 +235,10 @@ class Terminal(Listener):
         self._attend(session)
         notes = [session.note] if session.note else []
         if self._starts > 1:
-            notes.append("Its shell had ended, so a new one was started: what ran in the background is gone; directory and "
-                         "variables are as the last command that ended by itself left them.")
+            notes.append(
+                "Its shell had ended, so a new one was started: what ran in the background is gone; directory and "
+                "variables are as the last command that ended by itself left them."
+            )
         return notes
 
     def _await_ready(self, session: Session) -> None:
@@ -244,7 +264,9 @@ class Terminal(Listener):
     def _running(self, what: str, *, leftovers: bool = False) -> tuple[Run, Session]:
         run = self._run
         if run is None or (run.done and not (leftovers and run.left)):
-            raise TerminalError(f"{what}: no command runs in terminal {self.id}.", hint="Run one in the background first.")
+            raise TerminalError(
+                f"{what}: no command runs in terminal {self.id}.", hint="Run one in the background first."
+            )
         self.used = time.monotonic()
         return run, self._live()
 
@@ -253,7 +275,10 @@ class Terminal(Listener):
         self._marked = False
         session.order(line)
         self._wake()
-        if not self._lock.wait_for(lambda: self._marked or self._session is not session, ORDER_WITHIN_S) or not self._marked:
+        if (
+            not self._lock.wait_for(lambda: self._marked or self._session is not session, ORDER_WITHIN_S)
+            or not self._marked
+        ):
             raise TerminalError(f"Terminal {self.id} does not answer.", hint="Close it and open another one.")
 
     def _await_end(self, run: Run, stop: threading.Event | None) -> None:
