@@ -5,11 +5,13 @@ Owns the outbox. Must not know how the prompt or the transcript draw it.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.client import Submitted
 
+from thetis_tui.attachments import mentioned
 from thetis_tui.commands import BY_ID
 from thetis_tui.commands.slash import parse
 from thetis_tui.outbox import Outbox, Place, Words
@@ -145,9 +147,11 @@ class Speech:
         view = app.desk.view_of(words.place)
         if view is not None:
             view.sending(words.event_id)
-        submit = app.client.submit(
-            session, words.text, event_id=words.event_id, with_changes=words.with_changes, later=words.later
-        )
+        root = app.state.status.root if app.state.status else ""
+        files = await asyncio.to_thread(mentioned, words.text, root)
+        attached = [await app.ask(app.client.attach(file)) for file in files]
+        submit = app.client.submit(session, words.text, event_id=words.event_id, with_changes=words.with_changes,
+                                   attachments=attached, later=words.later)
         return await app.ask(submit)
 
     def _sent(self, words: Words, submitted: Submitted) -> None:

@@ -13,11 +13,13 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import IpcError, PeerGone, RemoteError, ThetisError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol import queueing as q
+from thetis_kernel.protocol.approvals import shown
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -60,6 +62,7 @@ class FakeGateway:
         self.queues: dict[str, list[q.QueuedWords]] = {}
         self.in_hand: set[str] = set()
         self.diff = c.DiffText(patch="", files=[])
+        self.requests: dict[str, dict[str, e.Approval]] = {}
         self.gone = False
         self._closed: asyncio.Future[IpcError] | None = None
         self._ids: set[str] = set()
@@ -115,6 +118,8 @@ class FakeGateway:
                 return found[0]
             case c.CreateConversation():
                 return self.lines[self.make(mode=ask.mode)]
+            case c.AttachFile(path=path):
+                return e.BlobRef(hashlib.sha256(path.encode()).hexdigest(), 70, "image/png", path.rpartition("/")[2])
             case c.Submit():
                 return self._submit(ask)
             case c.Stop(session=session):
@@ -134,11 +139,29 @@ class FakeGateway:
                 return self._search(ask)
             case c.GetDiff():
                 return self.diff
+            case c.ListApprovals(session=session):
+                return list(self.requests.get(session, {}).values())
+            case c.AnswerApproval():
+                self._decide(ask)
             case c.ChangeSetting():
                 self._set(ask)
             case _:
                 pass
         return None
+
+    def _decide(self, ask: c.AnswerApproval) -> None:
+        request = self.requests.get(ask.session, {}).pop(ask.id, None)
+        if request is None or ask.shown != shown(request):
+            raise RemoteError("This request is not open any more.", hint="Look again.")
+        self.store(ask.session, msgspec.structs.replace(request, decision=ask.decision, by="user"))
+
+    def request(self, session: str, **fields: Any) -> e.Approval:
+        """Ask for consent in a conversation."""
+        request = e.Approval(**{"id": f"q{len(self.asks)}", "capability": "exec", "what": "Run a command",
+                                "detail": "make test", "offers": ["allow-once", "deny"], **fields})
+        self.requests.setdefault(session, {})[request.id] = request
+        self.store(session, request)
+        return request
 
     # --- conversations
 

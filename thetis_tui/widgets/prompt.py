@@ -5,6 +5,8 @@ Owns keys that mean something while typing; what they do is said with messages. 
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import ClassVar
 
 from textual import events
@@ -12,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from thetis_tui.attachments import pasted
 from thetis_tui.chips import Chips
 from thetis_tui.sanitise import visible
 
@@ -90,6 +93,8 @@ class Prompt(TextArea):
         """Whether Up in an empty prompt takes the last message out of the queue."""
         self.example = ""
         """The example that stands in the prompt untouched, if one does."""
+        self.typed_at = float("-inf")
+        """When a key was last pressed here, on the monotonic clock."""
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end; can be undone. A large text stands as a chip."""
@@ -97,6 +102,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     async def _on_key(self, event: events.Key) -> None:
+        self.typed_at = time.monotonic()
         if self._take(event) or await self._edit(event.key):
             event.stop()
             event.prevent_default()
@@ -154,12 +160,15 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         """Pasted text stands as it is: line ends as newlines, control characters visible, nothing is run.
 
-        A large one stands as a chip; what is sent is all of it.
+        A large one stands as a chip; what is sent is all of it. So does the path of a picture or PDF, as terminals paste it
+        when one is dropped on them.
         """
         event.stop()
         event.prevent_default()
         text = visible(event.text.replace("\r\n", "\n").replace("\r", "\n"))
-        result = self._replace_via_keyboard(self.chips.fold(text), *self.selection)
+        files = await asyncio.to_thread(pasted, event.text)  # a path may lie on a disk that is asleep
+        folded = " ".join(map(self.chips.file, files)) + " " if files else self.chips.fold(text)
+        result = self._replace_via_keyboard(folded, *self.selection)
         if result is not None:
             self.move_cursor(result.end_location)
         self.focus()

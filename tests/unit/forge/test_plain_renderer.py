@@ -147,6 +147,7 @@ BY_HINT = {
     "list[tuple[int, int]]": st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3),
     "Usage": st.just(ev.Usage()),
     "Spent": st.just(Spent()),
+    "list[str]": st.lists(words, max_size=3),
     "list[Part]": st.lists(st.builds(ev.Part, words, words), max_size=3),
     "Decimal | None": st.none() | st.decimals(0, 10, places=6),
     "int": st.integers(-(2**53), 2**53),
