@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,16 @@ def test_a_search_runs_where_it_cannot_be_led_out(tmp_path: Path) -> None:
                 continue
             found |= {match["text"] for match in answer["matches"]}
     assert found <= {"needle"}
+
+
+def test_names_come_newest_first_where_nothing_else_can_be_seen(tmp_path: Path) -> None:
+    tier = probe()
+    if tier.name == "none":
+        pytest.skip("this machine has no walls")
+    context = turn_context(tmp_path)
+    context.reading = lambda base, program: reading.argv(tier, base, program)
+    for age, name in enumerate(("c.md", "a.md", "b.md")):
+        (tmp_path / "wt" / name).write_text("x")
+        os.utime(tmp_path / "wt" / name, (1_700_000_000 - age, 1_700_000_000 - age))
+    assert perform(context, "files.find-files", "c", {"glob": "*.md"}) == {"files": ["c.md", "a.md", "b.md"], "truncated": False}
+    assert perform(context, "files.find-files", "c", {"glob": "*.md", "max_results": 2})["truncated"]
