@@ -31,7 +31,9 @@ from thetis_kernel.paths import runtimes_dir
 
 THETIS = str(Path(sys.executable).with_name("thetis"))
 WINDOW = 8192
-SECONDS = 600
+MODE = "chat"
+"""Without tools the prompt is short; a processor without help reads a long one for minutes."""
+SECONDS = 3000
 
 
 class Failed(Exception):
@@ -46,7 +48,7 @@ class World:
         self.repository.mkdir()
         config = base / "config.toml"
         config.write_text(
-            f'[[providers]]\nname = "local"\nbase_url = "{url}"\nidle_seconds = 300\n' + "".join(
+            f'[[providers]]\nname = "local"\nbase_url = "{url}"\nidle_seconds = 3000\n' + "".join(
                 f'[[models]]\nid = "{name}"\nname = "{name}"\nprovider = "local"\nwindow = {WINDOW}\nmax_output = 64\n'
                 for name in ("smol", "other")))
         self.environ = {"PATH": os.environ["PATH"], "HOME": str(base), "LANG": "C.UTF-8", "THETIS_CONFIG": str(config),
@@ -105,7 +107,7 @@ def expect(what: str, good: bool, seen: object) -> None:
 
 def streamed_turn(world: World) -> str:
     """Words come while the reply is written, and the log has all of it with the server's count of tokens."""
-    child = world.start("Say hello to the harbour.")
+    child = world.start("--mode", MODE, "Say hello to the harbour.")
     pieces: list[float] = []
     said = ""
     while child.stdout is not None and (piece := os.read(child.stdout.fileno(), 4096).decode("utf-8", "replace")):
@@ -142,16 +144,16 @@ def overflow(world: World, conversation: str) -> None:
     events = world.events("--conversation", conversation, "Read this. " + "The boats come in the morning tide. " * 3000)
     end = bodies(events, "turn-finished")[-1] if bodies(events, "turn-finished") else {}
     expect("too long is told as too long", "too long" in str(end.get("detail")), f"{end.get('stopped_by')}: {end.get('detail')}")
-    expect("a new one works", ended(world.events("Say yes.")) == "stop", "stop")
+    expect("a new one works", ended(world.events("--mode", MODE, "Say yes.")) == "stop", "stop")
 
 
 def model_switch(world: World) -> None:
     """Another name, the rehearsal model, and back: each request is one its model takes."""
-    conversation = str(world.events("Say hello.")[0]["session"])
+    conversation = str(world.events("--mode", MODE, "Say hello.")[0]["session"])
     models = []
     for model in ("other", "rehearsal", "smol"):
         world.switch(conversation, model)
-        words = "what is in this repository?" if model == "rehearsal" else "Say it again."
+        words = "tour" if model == "rehearsal" else "Say it again."
         events = world.events("--conversation", conversation, words)
         models += [body["model"] for body in bodies(events, "assistant")]
         expect(f"answered by {model}", ended(events) == "stop" and models[-1] == model, f"{ended(events)} of {models[-1:]}")

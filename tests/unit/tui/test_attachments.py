@@ -38,7 +38,8 @@ def test_several_files_and_what_is_no_file(files: Path) -> None:
     both = f"{files}/shot.png '{files}/my shot.png'"
     assert pasted(both) == [f"{files}/shot.png", f"{files}/my shot.png"]
     for other in ("", "shot.png", f"look at {files}/shot.png", f"{files}/words.png", f"{files}/missing.png", str(files),
-                  "/dev/zero", f"{files}/shot.png and more", "file://elsewhere/x.png", "~nobody/x.png", "/x" * 5000, "'/unclosed", "/\0"):
+                  "/dev/zero", f"{files}/shot.png and more", "file://elsewhere/x.png",
+                  "~nobody/x.png", "/x" * 5000, "'/unclosed", "/\0"):
         assert pasted(other) == [], other
 
 
