@@ -17,6 +17,7 @@ import pytest
 from thetis_kernel.config.loading import load
 from thetis_kernel.gateway.gateway import Gateway
 from thetis_kernel.paths import root_paths
+from thetis_kernel.protocol.client import Notice
 from thetis_kernel.protocol.events import Incident, ToolResult
 
 from tests.support.gateways import Opened, bodies
@@ -128,12 +129,14 @@ async def test_no_canary_is_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
             "run cat /proc/self/environ",
             f"run echo {FILE_KEY} {PROVIDER} {SETTING}",
             "run git remote -v",
+            "run sh leak.sh > kept.txt",
             "write plain.txt with nothing-special",
         ):
             await g.client.submit(session, words)
             await g.client.wait_idle(session)
         await gateway.log.append(session, Incident(code="x", message=f"ValueError: {EXCEPTION}"))
         gateway._incident("x", f"a child said {EXCEPTION}", {})
+        await g.until(lambda heard: any("a child said" in tell.message for tell in heard if isinstance(tell, Notice)))
         children = [
             child.pid
             for child in map(gateway.fleet.supervisor.get, ("model", "git", "face", f"worker:{session}"))

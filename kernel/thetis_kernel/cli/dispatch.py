@@ -48,6 +48,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.selfwork import selfwork
 
             return selfwork(arguments)
+        case "trust":
+            from thetis_kernel.cli.trust import trust
+
+            return trust(arguments)
         case "setup":
             from thetis_kernel.cli.setup import setup
 

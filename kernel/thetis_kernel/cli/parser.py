@@ -47,6 +47,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _common(show)
     _json(show, "print JSON")
 
+    trust = commands.add_parser(
+        "trust", help="what this checkout brings with it, and whether you trust it",
+        description="Guests, skills, settings, commands and paths of a checkout are used only when you trusted exactly them.")
+    trust.add_argument("--yes", action="store_true", help="trust what is shown, without a question")
+    trust.add_argument("--revoke", action="store_true", help="take it back")
+    trust.add_argument("--list", action="store_true", help="every checkout you trust")
+    _common(trust)
+    _json(trust, "print JSON")
+
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")
     _json(setup, "print progress as JSON lines")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded, load
 from thetis_kernel.errors import PeerGone, StoreLocked
+from thetis_kernel.gateway.trust import root_is_trusted
 from thetis_kernel.paths import RootPaths, root_paths, user_config_file
 from thetis_kernel.roots import find_root
 
@@ -25,7 +26,8 @@ ATTACH_SECONDS = 5.0
 def locate(arguments: argparse.Namespace) -> tuple[RootPaths, Loaded]:
     """The root this command is about, and its configuration. Raises RootError and ConfigError."""
     root = find_root(Path(getattr(arguments, "root", None) or Path.cwd()))
-    loaded = load(root, user_config_file(), local=not getattr(arguments, "no_local", False))
+    local = not getattr(arguments, "no_local", False)
+    loaded = load(root, user_config_file(), local=local, trusted=root_is_trusted(root))
     return root_paths(root), loaded
 
 

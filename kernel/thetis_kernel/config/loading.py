@@ -33,8 +33,10 @@ class Loaded(msgspec.Struct, frozen=True):
     files: list[Path]
 
 
-def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Mapping[str, str] = os.environ) -> Loaded:
-    """Read all layers. `local=False` leaves out thetis.local.toml (`--no-local`).
+def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Mapping[str, str] = os.environ,
+         trusted: bool = False) -> Loaded:
+    """Read all layers. `local=False` leaves out thetis.local.toml (`--no-local`). `trusted`: a person trusts what the root
+    brings, so its files may say what else only a person's own may.
 
     Raises ConfigError for a file that cannot be read or a value that does not fit.
     """
@@ -53,7 +55,7 @@ def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Map
         files.append(file)
         table = _parse(file, text)
         # thetis.local.toml lies in the checkout, so a clone can bring one: it is a root's file like any other.
-        if file != user_file:
+        if file != user_file and not trusted:
             _drop_user_only(table, file, warnings)
         _check(table, file, text, warnings)
         merged = _merge(merged, table)

@@ -41,6 +41,7 @@ from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
 from thetis_kernel.gateway.spending import Spending
+from thetis_kernel.gateway.trust import TrustedTree, survey, trusted
 from thetis_kernel.gateway.turns import Turns
 from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.ipc.aio import AsyncPeer
@@ -60,7 +61,8 @@ class Gateway:
     def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool) -> None:
         self.paths = paths
         self.settings = loaded.settings
-        self.notices = list(loaded.warnings)
+        offer, untrusted = survey(paths.root)
+        self.notices = [*filter(None, [untrusted]), *loaded.warnings]
         self.scrubber = gathered(self.settings, paths.root)
         self.broadcast = Broadcast(self.scrubber)
         self.log = Log(store, self.broadcast, self.scrubber)
@@ -75,7 +77,8 @@ class Gateway:
         self.bodies = Bodies(BodyRepository(self.fleet, paths),
                              Forge(ArtifactStore(paths.artifacts), DisposableJudge(self.fleet.runtimes)), self.log,
                              lambda world: self.fleet.runtimes("compiler", world))
-        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append)
+        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append,
+                             TrustedTree(offer) if trusted(offer) else None)
         self.watchdog = Watchdog(self.bodies, self.log)
         self.renderer = Renderer(self.fleet, self.guests, self.watchdog)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from thetis_kernel.errors import GateError, RepoError
+from thetis_kernel.errors import GateError, RepoError, ThetisError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.service import Forge
@@ -21,6 +21,7 @@ from thetis_kernel.forge.source import read_guest
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.judging import DisposableJudge
+from thetis_kernel.gateway.trust import TrustedTree
 from thetis_kernel.protocol.events import Incident
 from thetis_kernel.protocol.gate import GuestSource, Verdict
 from thetis_kernel.protocol.worker import GuestBundle
@@ -32,14 +33,17 @@ class Guests:
     """Bundles by aspect. A missing artifact is made by the gate; nothing of a guest that fails it is ever used."""
 
     def __init__(self, fleet: Fleet, shipped: Path, tools_config: dict[str, dict[str, Any]], bodies: Bodies | None = None,
-                 incident: Callable[[str, Incident], Awaitable[Any]] | None = None) -> None:
+                 incident: Callable[[str, Incident], Awaitable[Any]] | None = None,
+                 trusted: TrustedTree | None = None) -> None:
         """`shipped`: where artifacts of shipped guests are kept. Without `bodies` these alone serve. `incident(session,
-        body)` writes it into that conversation's log."""
+        body)` writes it into that conversation's log. `trusted`: the root's own guests, which a person trusts."""
         self._fleet = fleet
         self._forge = Forge(ArtifactStore(shipped), DisposableJudge(fleet.runtimes))
         self._bodies = bodies
         self._tools_config = tools_config
         self._incident = incident
+        self._trusted = trusted
+        self._replaced: list[str] = []
         self._told: set[tuple[str, str, str]] = set()
         self._found: dict[str, GuestBundle | GateError] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -57,14 +61,14 @@ class Guests:
         aspect = TOOL + name
         own = await self._own(session, aspect)
         try:
-            return own or (await self._bundle(aspect) if aspect in shipped_guests() else None)
+            return own or (await self._bundle(aspect) if aspect in self._directories() else None)
         except GateError:
             return None
 
     async def tools(self, session: str = "") -> list[GuestBundle]:
         """The tool guests that pass, each with its own configuration block and no other."""
         own = await self._bodies.own_tools(session) if session and self._bodies else []
-        names = sorted({*own, *(aspect for aspect in shipped_guests() if aspect.startswith(TOOL))})
+        names = sorted({*own, *(aspect for aspect in self._directories() if aspect.startswith(TOOL))})
         found = await asyncio.gather(*(self.tool(session, name.removeprefix(TOOL)) for name in names))
         return [one for one in found if one is not None]
 
@@ -95,7 +99,10 @@ class Guests:
 
     def failures(self) -> list[str]:
         """Sentences about guests that do not serve."""
-        return [str(found) for found in self._found.values() if isinstance(found, GateError)]
+        return [*self._replaced, *(str(found) for found in self._found.values() if isinstance(found, GateError))]
+
+    def _directories(self) -> dict[str, Path]:
+        return {**shipped_guests(), **(self._trusted.directories if self._trusted else {})}
 
     async def _bundle(self, aspect: str) -> GuestBundle:
         async with self._locks.setdefault(aspect, asyncio.Lock()):
@@ -111,6 +118,12 @@ class Guests:
 
     async def _load(self, aspect: str) -> GuestBundle:
         await self._fleet.runtimes("compiler", aspect.partition("/")[0])  # their digests are part of the artifact's key
+        if self._trusted is not None and aspect in self._trusted.directories:
+            theirs = await self._of_the_root(aspect, self._trusted)
+            if theirs is not None:
+                return theirs
+        if aspect not in shipped_guests():
+            raise GateError(f"The checkout's {aspect} does not serve.", step="trust", hint="`thetis trust`", diagnostics=[])
         source, known = await asyncio.to_thread(self._read, shipped_guests()[aspect], aspect)
         verdict = known or await self._forge.verdict(source)
         if not verdict.ok:
@@ -120,6 +133,24 @@ class Guests:
             raise GateError(f"The shipped guest {aspect} does not pass the gate at {failed.step}: {why}",
                             step=failed.step, hint="Reinstall Thetis, or look at `thetis doctor`.", diagnostics=places)
         return self._as_bundle(aspect, verdict)
+
+    async def _of_the_root(self, aspect: str, tree: TrustedTree) -> GuestBundle | None:
+        """The root's own guest; None, and a sentence in `failures`, when it passes no gate or is not what was trusted."""
+        try:
+            source, known = await asyncio.to_thread(self._read, tree.directories[aspect], aspect)
+            if not await asyncio.to_thread(tree.unchanged):
+                raise GateError(f"The checkout's {aspect} has changed since it was trusted.", step="trust",
+                                hint="Look at `thetis trust`.", diagnostics=[])
+            verdict = known or await self._forge.verdict(source)
+        except ThetisError as error:
+            self._replaced.append(f"{error} The shipped one serves, where there is one.")
+            return None
+        if verdict.ok:
+            return self._as_bundle(aspect, verdict)
+        failed = verdict.steps[-1]
+        self._replaced.append(f"The checkout's {aspect} does not pass the gate at {failed.step}. "
+                              "The shipped one serves, where there is one.")
+        return None
 
     def _as_bundle(self, aspect: str, verdict: Verdict) -> GuestBundle:
         config = self._tools_config.get(aspect.removeprefix(TOOL), {}) if aspect.startswith(TOOL) else {}
