@@ -33,12 +33,12 @@ _MOST_CWD = 4096  # PATH_MAX
 # command get the terminal's foreground, and Ctrl-C reaches it alone. A handled signal, unlike an ignored one, is not inherited.
 _DRIVER = f"""
 trap : HUP INT QUIT TERM TSTP ALRM USR1 USR2
-state=$1 wrap=$2 root=$3 dir=$4 sh=$5 options=$6
+state=$1 wrap=$2 root=$3 dir=$4 sh=$5 options=$6 most=$7
 exec 7>&1 >/dev/null 2>&1 </dev/null
 cd /
 command -p mkdir -p -- "$state"
 where() {{
-  if [ -f "$state/cwd" ]; then IFS= read -r dir <"$state/cwd"; fi
+  if [ -f "$state/cwd" ]; then IFS= read -r $most dir <"$state/cwd"; fi
   gone=0
   if ! [ -d "$dir" ]; then gone=1; dir=$root; fi
 }}
@@ -134,7 +134,8 @@ def program(place: Path, root: Path, cwd: Path) -> list[str]:
     options = "--norc --noprofile" if bash else ""
     wrap = _BASH if bash else _SH
     words = [shell, *options.split(), "-i", "-c", _DRIVER, "terminal"]
-    return [*words, str(place / "shell"), wrap, str(root), str(cwd), shell, options]
+    most = f"-n {_MOST_CWD}" if bash else ""  # of a file that a command may have made endless
+    return [*words, str(place / "shell"), wrap, str(root), str(cwd), shell, options, most]
 
 
 def line(number: int, nonce: str, text: str, interactive: bool) -> bytes:
