@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import httpx
     from anthropic import AsyncAnthropic
 
-FIRST_CONNECT_S = 2.0
-"""To a provider that has never answered: a wrong address is told of this soon."""
+FIRST_CONNECT_S = 1.5
+"""To a provider that has never answered: a wrong address is told of this soon, and the sentence within 2 s."""
 CONNECT_S = 10.0
 WRITE_S = 60.0
 DRAIN_S = 1.0
