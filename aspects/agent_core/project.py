@@ -94,16 +94,16 @@ class Projector:
             self._invocation(body)
         elif kind == "tool-result":
             self._result(seq, body)
-        elif kind == "nudge" and text(body, "text").strip():
-            from_person = text(body, "source", "user") != "system"
-            self._say(seq, markers.nudge(body["text"]) if from_person else markers.note(body["text"]))
-            self._show(seq, body)
+        elif kind == "nudge":
+            self._nudge(seq, body)
         elif kind == "system-note" and text(body, "text").strip():
             self._note(seq, body)
         elif kind == "compaction":
             self._compaction(seq, body)
         elif kind == "turn-started":
             self._told = False
+            if self._closed and not self._calls and not self._texts:
+                self._say(seq, markers.CONTINUE)  # asked to go on without a word: said once, where it stays
         elif kind == "turn-finished":
             self._finished(seq, body)
         elif kind == "answer":
@@ -132,6 +132,14 @@ class Projector:
         if author:
             self._authors.add(author)
         return f"[{author}] {words}" if author and len(self._authors) > 1 else words
+
+    def _nudge(self, seq: int, body: dict[str, Any]) -> None:
+        words = text(body, "text")
+        if text(body, "source", "user") != "system":
+            self._say(seq, markers.nudge(words if words.strip() else markers.EMPTY_MESSAGE))
+            self._show(seq, body)
+        elif words.strip():
+            self._say(seq, markers.note(words))
 
     def _note(self, seq: int, body: dict[str, Any]) -> None:
         if text(body, "about") in INTERRUPTIONS:

@@ -19,6 +19,7 @@ import msgspec
 from thetis_kernel.protocol.events import (
     Answer,
     Assistant,
+    BlobRef,
     Body,
     BranchOp,
     ChildSettled,
@@ -105,7 +106,8 @@ class Ordeal:
             if self._turn and self._dice.random() < 0.5:
                 self._run(resumed=True)
             else:
-                self.log(User(text=self._words(), author=self._dice.choice(("", "", "Ann", "Bo"))))
+                who = self._dice.choice(("", "", "Ann", "Bo"))
+                self.log(User(text=self._words(), author=who, attachments=self._attached()))
                 self._turns += 1
                 self._turn = f"t{self._turns}"
                 self._run(resumed=False)
@@ -254,7 +256,9 @@ class Ordeal:
                 "cancelled" if self._stopped else self._dice.choice(("ok", "ok", "error", "refused", "interrupted"))
             )
             content = self._dice.choice(CONTENTS)
-            self.log(ToolResult(call["id"], outcome, content, truncated=content.endswith("he"), turn=self._turn))
+            cut = content.endswith("he")
+            shown = self._attached()
+            self.log(ToolResult(call["id"], outcome, content, truncated=cut, turn=self._turn, attachments=shown))
             answers[call["id"]] = {"id": call["id"], "outcome": outcome, "content": content, "data": {}}
         return json.dumps([answers[call["id"]] for call in calls])
 
@@ -319,6 +323,10 @@ class Ordeal:
                 ChildSettled("c1", "done", "I am the scout. You are, too."),
             )
         )
+
+    def _attached(self) -> list[BlobRef]:
+        media = self._dice.choice(("", "", "", "image/png", "application/pdf", "text/plain"))
+        return [BlobRef("0" * 64, 9, media, self._dice.choice(("", "a.png")))] if media else []
 
     def _words(self) -> str:
         return self._dice.choice(WORDS)

@@ -69,7 +69,7 @@ def missing(said: Iterable[str], messages: Any) -> list[str]:
 def parted(earlier: Any, later: Any) -> str:
     """Where `later` stops beginning like `earlier`, as a sentence; "" when all of `earlier` is its beginning.
 
-    The earlier request's last message may have grown at its end: that is what a provider's cache still hits.
+    When no reply came in between, its last message may have grown at its end.
     """
     before, after = _listed(earlier), _listed(later)
     for at, message in enumerate(before):
@@ -78,7 +78,8 @@ def parted(earlier: Any, later: Any) -> str:
         if message == after[at]:
             continue
         old, new = _blocks(message), _blocks(after[at])
-        if at < len(before) - 1 or _role(message) != _role(after[at]) or new[: len(old)] != old:
+        unanswered = at == len(before) - 1 == len(after) - 1
+        if not unanswered or _role(message) != _role(after[at]) or new[: len(old)] != old:
             return f"The later request differs in message {at}."
     return ""
 

@@ -186,6 +186,21 @@ def test_what_was_said_while_the_reply_streamed_comes_after_it(project: Any) -> 
     assert words(messages[2]) == ["[said while you were working]\nuse tabs"]
 
 
+def test_a_turn_without_a_word_is_told_to_go_on_and_the_words_stay(agent: SimpleNamespace) -> None:
+    """What was sent once stands in every later request, or the provider's cache is missed."""
+    events = log(user("hi"), {"kind": "turn-started", "turn": "t1"}, assistant(text("ok"), seen=2),
+                 {"kind": "turn-started", "turn": "t1"}, user("more"))  # fmt: skip
+    sent, later = (agent.project.project(events[:n], "m1") for n in (4, 5))
+    assert words(sent[-1]) == ["[system note] Go on from here."]
+    assert words(later[-1]) == ["[system note] Go on from here.", "more"]
+
+
+def test_an_empty_word_of_a_person_is_one_all_the_same(project: Any) -> None:
+    blank = {"kind": "nudge", "text": " \n", "source": "user"}
+    messages = project(user("hi"), assistant(text("ok")), blank, {**blank, "source": "system"})
+    assert words(messages[-1]) == ["[said while you were working]\n(an empty message)"]
+
+
 def test_notes_and_system_nudges_carry_their_marker(project: Any) -> None:
     note = {"kind": "system-note", "text": "restarted", "about": "restart"}
     said = words(project(user("hi"), note, {"kind": "nudge", "text": "children wait", "source": "system"})[0])

@@ -145,7 +145,9 @@ def test_words_are_missed_when_they_are_changed_gone_or_in_another_order() -> No
 
 def test_a_request_that_goes_on_begins_like_the_one_before() -> None:
     assert parted(ROUND, [*ROUND, assistant("ok"), user("more")]) == ""
-    assert parted(ROUND, [*ROUND[:2], user(*ROUND[2]["content"], "a note"), assistant("ok")]) == ""
+    assert parted(ROUND, [*ROUND[:2], user(*ROUND[2]["content"], "a note")]) == ""
+    answered = [*ROUND[:2], user(*ROUND[2]["content"], "a late word"), assistant("ok"), HI]
+    assert "differs in message 2" in parted(ROUND, answered), "what came while it was answered stands after the answer"
     assert "before message 2" in parted(ROUND, ROUND[:2])
     assert "differs in message 0" in parted(ROUND, [user("hi", "a late word"), *ROUND[1:]])
     assert "differs in message 2" in parted(ROUND, [*ROUND[:2], user(*ROUND[2]["content"][:2])])
