@@ -226,10 +226,12 @@ class ConversationView(Vertical):
 
     def _settle(self, event: e.Event) -> None:
         match event.body:
-            case e.User() | e.Nudge():
+            case e.User(text=text) | e.Nudge(text=text):
                 row = self.pending.pop(event.event_id, None)
-                if row is not None:
+                if row is not None and row.says(text):
                     self._adopt[event.seq] = [row]
+                elif row is not None:  # a secret in it was taken out: what stays on the screen is what is in the log
+                    self.transcript.dispel([row])
             case e.Assistant():
                 reply = self.streams.assistant_stored()
                 rows = self._reply_rows.pop(reply.key, []) if reply is not None else []

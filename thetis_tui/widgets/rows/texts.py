@@ -43,6 +43,10 @@ class UserRow(FoldRow):
         self.state = state
         self.add_class(f"-{state}")
 
+    def says(self, text: str) -> bool:
+        """Whether these are the row's words."""
+        return self.text == visible(text[:MAX_BODY])
+
     def become(self, state: str) -> None:
         """The words got further on their way."""
         self.remove_class(f"-{self.state}").add_class(f"-{state}")
