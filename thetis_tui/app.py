@@ -19,6 +19,7 @@ from textual.screen import Screen
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
 
+from thetis_tui.asking import Asking
 from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
@@ -78,6 +79,7 @@ class ThetisApp(Fatal, Early, App[int]):
         self.door = Door(self, connect)
         self.speech = Speech(self)
         self.leaving = Leaving(self)
+        self.asking = Asking(self)
         self.desk = Desk(self.state)
         self._wanted = conversation
         self._interrupted_at = float("-inf")
@@ -123,11 +125,11 @@ class ThetisApp(Fatal, Early, App[int]):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), pause)
             pause = min(2 * pause, _PAUSES[1])
+        await self._open_wanted()  # first: what was typed until now is for the conversation that was named
         self.speech.outbox.ready()
         if first:
             for notice in self.state.status.notices if self.state.status else ():
                 self.say(notice)
-        await self._open_wanted()
         await self.desk.catch_up()
         self.refresh_views()
 
@@ -151,6 +153,9 @@ class ThetisApp(Fatal, Early, App[int]):
         try:
             found = await self.ask(self.client.conversation(wanted))
             self.state.put(found)
+            if not self.desk.view.session:
+                self.desk.view.place.session = found.id
+                self.state.opened(found.id)
             await self.desk.open(found.id)
         except ThetisError as error:
             self.fail(error)
@@ -193,6 +198,7 @@ class ThetisApp(Fatal, Early, App[int]):
                 if not self.state.queues.event(event):
                     self.learn_queue(event.session)
                 self.desk.stored(tell)
+                self.asking.heard(tell.event)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
                 self.say(text, hint=hint, level=level)
@@ -279,6 +285,7 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
+        await self.asking.fetch(view.session)
         await self.speech.learn_queue(view.session)
         self.refresh_views()
 

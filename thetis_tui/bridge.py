@@ -47,6 +47,7 @@ class Bridge:
         """Start listening to every conversation of the root."""
         self._unlisten = self.client.listen(self._heard)
         self._unwatch = self.client.lost(self._lose)
+        await self.ask(self.client.attend("screen"))
         await self.ask(self.client.subscribe(""))
 
     def close(self) -> None:

@@ -55,6 +55,7 @@ class StatusView:
     notice: str = ""
     mode: str = ""
     read_only: bool = False
+    asks: bool = False
     branch: str = ""
     walls: str = ""
     walled: bool = True
@@ -79,6 +80,7 @@ class State:
     history: History = field(default_factory=History)
     queues: Queues = field(default_factory=Queues)
     new_mode: str = ""
+    requests: dict[str, dict[str, e.Approval]] = field(default_factory=dict)
     with_changes: bool = False
 
     # --- what the gateway tells
@@ -125,8 +127,16 @@ class State:
         match body:
             case e.TurnStarted():
                 self.turns[event.session] = Turn(began)
-            case e.TurnFinished():
+            case e.TurnFinished(stopped_by=stopped_by):
                 self.turns.pop(event.session, None)
+                if stopped_by == "cancelled":
+                    self.requests.pop(event.session, None)
+            case e.User():
+                self.requests.pop(event.session, None)
+            case e.Approval(id=request, decision=""):
+                self.requests.setdefault(event.session, {})[request] = body
+            case e.Approval(id=request):
+                self.requests.get(event.session, {}).pop(request, None)
             case e.Assistant(usage=usage) if turn is not None:
                 turn.tokens_in = usage.input + usage.cache_read + usage.cache_write
                 turn.tokens_out += usage.output
@@ -159,7 +169,7 @@ class State:
     def recall(self, tail: list[e.Event]) -> None:
         """The last events of an opened conversation: how its running turn stands, and what was said before."""
         for event in tail:
-            if event.session in self.turns and event.kind in _FOLDED:
+            if event.session in self.turns and event.kind in _FOLDED and event.kind not in ("approval", "user"):
                 self._event(event, self.now() - max(0, self.wall_ms() - event.ts_ms) / 1000)
         bodies = [event.body for event in tail if event.kind == "user"]
         said = [body.text for body in bodies if isinstance(body, e.User)]
@@ -207,6 +217,22 @@ class State:
                 return mode
         return ModeInfo(id=wanted, label=wanted, read_only=True) if wanted else None
 
+    def asking(self) -> int:
+        """Requests for consent that are open in the conversation being looked at."""
+        return len(self.requests.get(self.current, {}))
+
+    def carrying_mode(self) -> ModeInfo | None:
+        """The mode a plan of this conversation would be carried out in: the default if it may change things, else the first."""
+        able = [mode for mode in self.status.modes if not mode.read_only] if self.status else []
+        default = self.status.default_mode if self.status else ""
+        return next((mode for mode in able if mode.id == default), able[0] if able else None)
+
+    def may_hand_over(self) -> bool:
+        """Whether there may be a plan to carry out: a read-only conversation in which something was said."""
+        mode, conversation = self.mode(), self.conversation
+        begun = conversation is not None and bool(conversation.branch) and self.turn is None
+        return begun and mode is not None and mode.read_only and self.carrying_mode() is not None
+
     def next_mode(self) -> ModeInfo | None:
         """The mode after the present one; None when there is no other."""
         modes, now = (self.status.modes if self.status else []), self.mode()
@@ -239,6 +265,7 @@ class State:
             notice=one_line(model.notice) if model else "",
             mode=one_line(mode.label or mode.id) if mode else "",
             read_only=mode.read_only if mode else False,
+            asks=mode.asks if mode else False,
             branch=one_line(conversation.branch) if conversation else "",
             walls=one_line(self.status.walls) if self.status else "",
             walled=self.status is None or self.status.walls != "none",
@@ -246,4 +273,4 @@ class State:
         )
 
 
-_FOLDED = frozenset({"turn-started", "turn-finished", "assistant", "tool-invocation", "tool-result"})
+_FOLDED = frozenset({"turn-started", "turn-finished", "assistant", "tool-invocation", "tool-result", "approval", "user"})

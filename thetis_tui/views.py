@@ -30,7 +30,7 @@ def entries_of(state: State) -> tuple[Entry, ...]:
         Entry(
             session=c.id,
             title=title_of(c),
-            state="running" if c.id in state.turns else c.state,
+            state="asking" if state.requests.get(c.id) or c.asking else "running" if c.id in state.turns else c.state,
             branch=one_line(c.branch),
             age=age(c.updated_ms, now),
             unread=c.id in state.unread,
@@ -44,6 +44,8 @@ def activity_of(state: State) -> Activity | None:
     turn = state.turn
     if turn is None:
         return None
+    if state.asking() and not turn.stopping:
+        return Activity("waiting for your consent · ctrl+l", turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
     return Activity(turn.doing, turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
 
 
@@ -79,6 +81,10 @@ def placeholder_of(state: State) -> str:
         return "Say something to the running turn, or type and press Tab for later"
     if conversation is not None and conversation.state == "interrupted":
         return "This turn was cut short. Enter resumes it, or say what to do instead."
+    if state.asking():
+        return "Something waits for your consent: ctrl+l shows it"
+    if state.may_hand_over() and state.mode() and conversation is not None and conversation.mode == "plan":
+        return "Say what to change in the plan; /carry carries it out"
     if state.queues.of(state.current):
         return "Enter says the first message that waits; or say something else before it"
     return "Ask for something, or / for commands"

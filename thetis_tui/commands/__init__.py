@@ -14,14 +14,13 @@ from thetis_tui.commands.conversations import (
     Title,
 )
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
-from thetis_tui.commands.turns import IncludeChanges, Resume, Stop
+from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Search, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
-    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Stop(), Resume(), Later(),
-    RecallQueued(), SayQueued(),
-    IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(), Title(), Archive(), Theme(), ToPrompt(), Retry(),
-    Help(), Quit(),
+    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), CarryOut(), Consent(),
+    Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(),
+    Title(), Archive(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )
 BY_ID: dict[str, Command] = {command.id: command for command in ALL}
 BY_SLASH: dict[str, Command] = {command.slash: command for command in ALL if command.slash}

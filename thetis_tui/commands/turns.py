@@ -45,6 +45,38 @@ class Resume(Command):
             app.say("There is nothing to resume.")
 
 
+class Consent(Command):
+    id = "consent"
+    title = "Show what waits for my consent"
+    help = "Bring up the request that was put off; the turn waits for it."
+    keys = "ctrl+l"
+    slash = "consent"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.asking() > 0
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.asking.bring_up()
+
+
+class CarryOut(Command):
+    id = "carry"
+    title = "Carry out the plan"
+    help = "Change to a mode that may change things, and have the plan of this conversation carried out."
+    slash = "carry"
+    argument = "[mode]"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.may_hand_over()
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        mode = argument.strip() or getattr(app.state.carrying_mode(), "id", "")
+        if not app.state.may_hand_over():
+            app.say("There is no plan to carry out here.", hint="In the mode plan, ask for one first.", level="warn")
+            return
+        await app.ask(app.client.hand_over(app.state.current, mode))
+
+
 class IncludeChanges(Command):
     id = "include"
     title = "Include uncommitted changes"

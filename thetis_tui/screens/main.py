@@ -208,6 +208,7 @@ class Desk(Screen[None]):
             self.pane.lines.reset(conversation.last_seq if conversation else 0)
             self.pane.count()
         self.prompt.focus()
+        self.thetis.asking.look()
         self.refresh_views()
 
     def created(self, place: Place) -> None:

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from thetis_tui.text import cut
 
 _GLYPHS = {
+    "asking": ("?", "$text-warning"),
     "running": ("●", "$text-accent"),
     "interrupted": ("◐", "$text-warning"),
     "parked": ("■", "$text-error"),

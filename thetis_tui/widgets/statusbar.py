@@ -59,7 +59,9 @@ class StatusBar(Widget):
         if view.state in _STATES:
             out.append(_STATES[view.state])
         if view.mode:
-            out.append((f"{view.mode}, read-only", "$text-warning") if view.read_only else (view.mode, "$text"))
+            out.append((f"{view.mode}, read-only", "$text-warning") if view.read_only
+                       else (f"{view.mode}s first" if view.mode == "Ask" else view.mode, "$text-accent") if view.asks
+                       else (view.mode, "$text"))
         if view.notice:
             out.append((cut(view.notice, _NOTICE), "$text-warning"))
         elif view.model:
