@@ -252,6 +252,32 @@ def test_attachments_are_named(project: Any) -> None:
     assert said[0].startswith("look") and "a.png" in said[0]
 
 
+PICTURE = {"digest": "d" * 64, "size": 3, "name": "a.png", "media_type": "image/png"}
+PAPER = {"digest": "e" * 64, "size": 4, "media_type": "application/pdf"}
+
+
+def test_pictures_and_pdfs_are_blocks_that_hold_a_digest(project: Any) -> None:
+    other = {"digest": "f" * 64, "size": 1, "media_type": "text/html"}
+    seen = {**result("c"), "attachments": [PICTURE]}
+    failed = {**result("d", outcome="error"), "attachments": [PICTURE]}
+    messages = project(
+        user("look", attachments=[PICTURE, PAPER, other]), assistant(use("c", "read"), use("d", "read")), ran("c"), seen, ran("d"),
+        failed, {"kind": "nudge", "text": "and this", "attachments": [PAPER]})
+    assert [block["type"] for block in messages[0]["content"]] == ["text", "image", "document"]
+    assert messages[0]["content"][1]["source"] == {
+        "type": "blob", "media_type": "image/png", "digest": "d" * 64, "size": 3, "name": "a.png"}
+    first, second, words_, paper = messages[2]["content"]
+    assert [part["type"] for part in first["content"]] == ["text", "image"]
+    assert isinstance(second["content"], str) and second["is_error"], "an error holds text alone"
+    assert words_["text"].endswith("and this") and paper["type"] == "document"
+
+
+def test_pictures_said_while_the_model_wrote_come_after_its_reply(agent: SimpleNamespace) -> None:
+    events = log(user("one"), user("two", attachments=[PICTURE]), assistant(text("reply"), seen=1))
+    messages = agent.project.project(events, "m1")
+    assert [block["type"] for block in messages[2]["content"]] == ["text", "image"]
+
+
 @pytest.mark.parametrize("content", ["", "  \n", json.dumps({"text": "", "total": 0})])
 def test_an_empty_result_says_so(project: Any, content: str) -> None:
     last = project(user("hi"), assistant(use("a", "read")), ran("a", "files.read-file"), result("a", content))[-1]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from thetis_kernel.config.settings import Agent, Settings
 from thetis_kernel.gateway.spending import Spending
+from thetis_kernel.hosts.worker.imports import Inbox, agent_imports
 from thetis_kernel.protocol.events import Assistant, TurnStarted
 from thetis_kernel.protocol.models import ModelEntry
 from thetis_kernel.protocol.spending import Usage
@@ -74,3 +77,14 @@ async def test_what_lists_show_is_kept_beside_the_log(store: Store) -> None:
     assert kept.remembered(session).cost == Decimal("0.1")
     store.kv_put(session, "spent", b"{}[")
     assert kept.remembered(session).tokens == 0
+
+
+def test_what_an_agent_writes_itself_settles_no_bill() -> None:
+    """An agent may log a reply of its own; a negative price in it would make room below a limit."""
+    written: list[Any] = []
+    journal = SimpleNamespace(append=lambda body: written.append(body) or len(written))
+    context: Any = SimpleNamespace(journal=journal, guests={}, cancelled=threading.Event())
+    append: Any = agent_imports(context, journal, Inbox(), lambda request, record: b"{}")["session.append"]  # type: ignore[arg-type]
+    append("assistant", '{"blocks": [{"type": "text", "text": "mine"}], "usage": {"output": -900}, "cost": "-5"}')
+    (body,) = written
+    assert body.usage == Usage() and body.cost is None and body.blocks[0]["text"] == "mine"
