@@ -21,6 +21,7 @@ from thetis_kernel.protocol.client import (
     StateChanged,
     Status,
 )
+from thetis_kernel.protocol.cutting import head
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Tell
 
@@ -144,7 +145,7 @@ class State:
             case e.ToolInvocation(name=name, args=args) if turn is not None:
                 turn.calls += 1
                 first = next((value for value in args.values() if isinstance(value, str)), "")
-                turn.doing = one_line(f"{name[:40]} {first[:60]}")
+                turn.doing = one_line(f"{head(name, 40)} {head(first, 60)}")
             case e.ToolResult() if turn is not None:
                 turn.doing = "working"
             case _:
@@ -162,7 +163,7 @@ class State:
             case "tool-call":
                 turn.doing = "preparing a call"
             case "waiting":
-                turn.doing = one_line(delta.text)[:80] or "waiting"
+                turn.doing = head(one_line(delta.text), 80) or "waiting"
             case _:
                 pass
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from thetis_kernel.protocol import events as e
+from thetis_kernel.protocol.cutting import head, head_of
 
 from thetis_tui.sanitise import one_line
 
@@ -26,21 +27,21 @@ def clock(ts_ms: int) -> str:
 def gist(event: e.Event) -> str:
     """What an event says, in a few safe words."""
     try:
-        return one_line(_gist(event.body)[:GIST])
+        return one_line(head(_gist(event.body), GIST))
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
-        return one_line(event.raw[:GIST].decode("utf-8", "replace"))
+        return one_line(head_of(event.raw, GIST))
 
 
 def _gist(body: e.EventBody | e.Unknown) -> str:
     match body:
         case e.User(text=text) | e.Nudge(text=text) | e.SystemNote(text=text):
-            return text[:GIST]
+            return head(text, GIST)
         case e.Assistant(blocks=blocks, end=end):
             return _reply(blocks) or end
         case e.ToolInvocation(name=name, args=args):
             return f"{name} {_brief(args)}"
         case e.ToolResult(outcome=outcome, content=content):
-            return f"{outcome} {content[:GIST]}"
+            return f"{outcome} {head(content, GIST)}"
         case e.TurnStarted(mode=mode, model=model):
             return f"{mode} {model}"
         case e.TurnFinished(stopped_by=stopped_by, detail=detail):
@@ -52,15 +53,15 @@ def _gist(body: e.EventBody | e.Unknown) -> str:
         case e.BranchOp(op=op, ok=ok, after=after, detail=detail):
             return f"{op}{'' if ok else ' failed'} {after[:10]} {detail}"
         case e.StateChanged(scope=scope, key=key, value=value):
-            return f"{scope}/{key} = {value[:GIST]}"
+            return f"{scope}/{key} = {head(value, GIST)}"
         case e.Unknown(raw=raw):
-            return raw[:GIST].decode("utf-8", "replace")
+            return head_of(raw, GIST)
         case _:
             return _brief(msgspec.to_builtins(body))
 
 
 def _reply(blocks: list[dict[str, Any]]) -> str:
-    words = [str(b.get("text", ""))[:GIST] for b in blocks if b.get("type") == "text"]
+    words = [head(str(b.get("text", "")), GIST) for b in blocks if b.get("type") == "text"]
     calls = [f"→ {b.get('name', '')}" for b in blocks if b.get("type") == "tool_use"]
     return " ".join([*words, *calls])
 
@@ -69,8 +70,8 @@ def _brief(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={_brief(item)}" for key, item in list(value.items())[:8] if key != "kind")
     if isinstance(value, str):
-        return value[:GIST]
-    return json.dumps(value, ensure_ascii=False, default=str)[:GIST]
+        return head(value, GIST)
+    return head(json.dumps(value, ensure_ascii=False, default=str), GIST)
 
 
 def whole(event: e.Event) -> str:

@@ -6,6 +6,7 @@ Must not know about widgets or the clock: times come in as numbers.
 from __future__ import annotations
 
 from rich.cells import cell_len, chop_cells
+from thetis_kernel.protocol.cutting import boundary, tail
 
 
 def cut(text: str, cells: int) -> str:
@@ -16,8 +17,8 @@ def cut(text: str, cells: int) -> str:
         return text
     if cells == 1:
         return "…"
-    head = chop_cells(text, cells - 1)
-    return (head[0] if head else "") + "…"
+    rows = chop_cells(text, cells - 1)
+    return (text[: boundary(text, len(rows[0]))] if rows else "") + "…"
 
 
 def cut_left(text: str, cells: int) -> str:
@@ -26,7 +27,7 @@ def cut_left(text: str, cells: int) -> str:
         return text if cells > 0 else ""
     kept = text
     while kept and cell_len(kept) > cells - 1:
-        kept = kept[1:]
+        kept = tail(kept, len(kept) - 1)
     return "…" + kept
 
 

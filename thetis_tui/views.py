@@ -6,6 +6,7 @@ Must not know about widgets beyond the values they are given.
 from __future__ import annotations
 
 from thetis_kernel.protocol.client import Conversation
+from thetis_kernel.protocol.cutting import head
 from thetis_kernel.protocol.spending import price_words
 
 from thetis_tui.sanitise import one_line
@@ -20,7 +21,7 @@ RECENT = 3
 
 def title_of(conversation: Conversation) -> str:
     """A conversation's name for people."""
-    return one_line(conversation.title) or one_line(conversation.preview)[:80] or "Untitled"
+    return one_line(conversation.title) or head(one_line(conversation.preview), 80) or "Untitled"
 
 
 def entries_of(state: State) -> tuple[Entry, ...]:

@@ -32,6 +32,8 @@ def _belong_together(words: str, at: int) -> bool:
         return True
     if before + after == "\r\n":
         return True
+    if "\u1160" <= after <= "\u11ff":  # vowels and ends of Hangul syllables written in parts
+        return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
     flags = 0  # two regional indicators are one flag: cut between pairs only
     while flags < at and _is_regional(words[at - flags - 1]):
         flags += 1

@@ -11,6 +11,7 @@ from thetis_kernel.errors import Refused, UsageError
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.spending import Spending, total
+from thetis_kernel.protocol import cutting
 from thetis_kernel.protocol.client import Conversation, State
 from thetis_kernel.protocol.events import SessionStarted, SettingChanged
 from thetis_kernel.protocol.ids import branch_name, new_session_id, short
@@ -75,7 +76,7 @@ class Conversations:
         elif name == "model":
             await self._check_model(value)
         elif name == "title":
-            value = " ".join(value.split())[:MAX_TITLE]
+            value = cutting.head(" ".join(value.split()), MAX_TITLE)
         elif value not in ("true", "false"):
             raise UsageError(f"archived is true or false, not {value!r}.")
         await self._log.append(session, SettingChanged(name=name, value=value))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from thetis_kernel.protocol import cutting
 from thetis_kernel.protocol import events as ev
 from thetis_kernel.protocol.blocks import Block
 
@@ -210,7 +211,7 @@ def _fields(**values: str) -> list[tuple[str, str]]:
 def _short(value: Any) -> str:
     """A value on one line."""
     text = value if isinstance(value, str) else _json(value)
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+    return cutting.shortened(text, _SHOWN, " ...")
 
 
 def _json(value: Any) -> str:

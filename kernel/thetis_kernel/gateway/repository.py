@@ -18,7 +18,7 @@ from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.paths import RootPaths
-from thetis_kernel.protocol import client, git
+from thetis_kernel.protocol import client, cutting, git
 from thetis_kernel.protocol.events import BranchOp, Incident, SystemNote, User
 from thetis_kernel.protocol.ids import branch_name, short
 from thetis_kernel.protocol.wire import Ask
@@ -108,7 +108,7 @@ class Repository:
         state = await self._log.state(session)
         if state.materialised is None:
             return
-        subject = " ".join(state.last_user_text.split())[:MAX_SUBJECT] or "Turn"
+        subject = cutting.head(" ".join(state.last_user_text.split()), MAX_SUBJECT) or "Turn"
         message = f"{subject}\n\nThetis-Conversation: {session}\nThetis-Turn: {turn}\n"
         before = state.branch.after if state.branch else ""
         try:

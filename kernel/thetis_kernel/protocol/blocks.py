@@ -10,6 +10,7 @@ import re
 
 import msgspec
 
+from thetis_kernel.protocol.cutting import head
 from thetis_kernel.protocol.plaintext import clean_line, clean_text
 
 MAX_BODY = 64 * 1024
@@ -59,15 +60,15 @@ def _bounded(block: Block, seq: int) -> Block:
     return Block(
         kind=block.kind if block.kind in KINDS else "note",
         seq=seq,
-        title=clean_line(block.title[: 2 * MAX_LINE])[:MAX_LINE].rstrip(),
-        body=clean_text(block.body[: 2 * MAX_BODY])[:MAX_BODY],
+        title=head(clean_line(head(block.title, 2 * MAX_LINE)), MAX_LINE).rstrip(),
+        body=head(clean_text(head(block.body, 2 * MAX_BODY)), MAX_BODY),
         format=block.format if block.format in FORMATS else "text",
         language=block.language if _LANGUAGE.fullmatch(block.language) else "",
         tone=block.tone if block.tone in TONES else "normal",
         folded=block.folded,
         call=clean_line(block.call[:200]),
         fields=[
-            (clean_line(label[:200])[:80].rstrip(), clean_text(value[: 2 * MAX_VALUE])[:MAX_VALUE])
+            (head(clean_line(head(label, 200)), 80).rstrip(), head(clean_text(head(value, 2 * MAX_VALUE)), MAX_VALUE))
             for label, value in block.fields[:MAX_FIELDS]
         ],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import unicodedata
+from thetis_kernel.protocol import cutting
 
 TITLE_LENGTH = 48
 PREVIEW_LENGTH = 140
@@ -15,14 +15,11 @@ _NOTICED = 500
 
 def one_line(text: str, length: int) -> str:
     """`text` on one line of at most `length` characters, cut at a word where there is one, never inside a character."""
-    line = " ".join(text[:_NOTICED].split())
+    line = " ".join(cutting.head(text, _NOTICED).split())
     if len(line) <= length:
         return line
     cut = line.rfind(" ", length // 2, length)
-    end = cut if cut > 0 else length - 1
-    while end > 1 and (unicodedata.combining(line[end]) or line[end] in "\u200d\ufe0f" or line[end - 1] == "\u200d"):
-        end -= 1
-    return line[:end].rstrip() + "…"
+    return line[:cut].rstrip() + "…" if cut > 0 else cutting.shortened(line, length)
 
 
 def title(text: str, attachment: str = "") -> str:

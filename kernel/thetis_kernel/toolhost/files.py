@@ -6,6 +6,7 @@ import os
 import stat
 from typing import Any
 
+from thetis_kernel.protocol import cutting
 from thetis_kernel.toolhost.tree import PathError, Tree
 
 MAX_READ = 64 * 1024 * 1024
@@ -30,6 +31,11 @@ def decode(data: bytes, path: str) -> tuple[str, bool]:
         return data.decode("utf-8", "replace"), False
 
 
+def _cut_line(line: str) -> str:
+    kept = cutting.head(line, MAX_LINE)
+    return f"{kept} [... {len(line) - len(kept)} more characters]"
+
+
 def read_file(tree: Tree, path: str, offset: int, limit: int) -> dict[str, Any]:
     """Lines of a text file from line `offset` (1-based), at most `limit` (0: DEFAULT_LINES) and MAX_TEXT bytes."""
     if limit < 0:
@@ -45,7 +51,7 @@ def read_file(tree: Tree, path: str, offset: int, limit: int) -> dict[str, Any]:
     size = 0
     for line in lines[first - 1: first - 1 + (limit or DEFAULT_LINES)]:
         shown = line.rstrip("\r")
-        shown = shown if len(shown) <= MAX_LINE else shown[:MAX_LINE] + f" [... {len(shown) - MAX_LINE} more characters]"
+        shown = shown if len(shown) <= MAX_LINE else _cut_line(shown)
         size += len(shown.encode("utf-8", "replace")) + 1
         if size > MAX_TEXT and kept:
             break

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol import cutting
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.guarded import search_globs
 from thetis_kernel.toolhost.tree import PathError, Tree
@@ -127,7 +128,7 @@ def _match(line: bytes, where: _Where) -> dict[str, Any] | None:
     name = data["path"].get("text")
     raw = name.encode("utf-8", "replace") if name is not None else b"(name is not UTF-8)"
     text = (data["lines"].get("text") or "").rstrip("\r\n")
-    return {"path": where.shown(raw), "line": data["line_number"], "text": text[:MAX_COLUMNS]}
+    return {"path": where.shown(raw), "line": data["line_number"], "text": cutting.head(text, MAX_COLUMNS)}
 
 
 def _run(arguments: list[str], where: _Where, limit: int, context: TurnContext) -> tuple[list[bytes], bool]:

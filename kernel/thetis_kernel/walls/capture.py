@@ -1,7 +1,7 @@
 """A command's output in bounded memory: the start, the end, and a file for the rest.
 
 Owns the buffer and the spill file. Memory is at most the limit plus one chunk, whatever is written. Bytes become
-text once, at the end (and piecewise for a live view), so no character is ever cut in two by us.
+text once, at the end (and piecewise for a live view), so no visible character is ever cut in two by us.
 Must not know where the bytes come from.
 """
 
@@ -11,8 +11,9 @@ import codecs
 import os
 from pathlib import Path
 
-_CONTINUATION = range(0x80, 0xC0)  # second and later bytes of a UTF-8 character
-_LONGEST_CHARACTER = 4
+from thetis_kernel.protocol import cutting
+
+_SLACK = 4 * cutting.LONGEST  # bytes kept beyond the limit, to see what stands on both sides of a cut
 
 
 class Capture:
@@ -23,6 +24,7 @@ class Capture:
         self._tail_limit = limit // 2
         self._head = bytearray()
         self._tail = bytearray()
+        self._gap = False
         self._spill_path = spill
         self._spill_left = spill_limit
         self._spill_fd = -1
@@ -49,22 +51,22 @@ class Capture:
                 self._open_spill()
                 self._write_spill(bytes(self._head + self._tail))
             self._write_spill(chunk)
-        room = self._head_limit - len(self._head)
+        room = self._head_limit + _SLACK - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
-        del self._tail[: max(0, len(self._tail) - self._tail_limit)]
+        surplus = max(0, len(self._tail) - self._tail_limit - _SLACK)
+        self._gap = self._gap or surplus > 0
+        del self._tail[:surplus]
 
     def text(self) -> str:
         """The output, with a line that says how much is missing where something is."""
         if not self.truncated:
             return bytes(self._head + self._tail).decode("utf-8", "replace")
-        head, tail = _whole_end(bytes(self._head)), _whole_start(bytes(self._tail))
-        missing = self.total - len(head) - len(tail)
-        return (
-            head.decode("utf-8", "replace")
-            + f"\n[... {missing} bytes left out ...]\n"
-            + tail.decode("utf-8", "replace")
-        )
+        whole = b"" if self._gap else bytes(self._head + self._tail)
+        head = cutting.head_of(whole or bytes(self._head), self._head_limit)
+        tail = cutting.tail_of(whole or bytes(self._tail), self._tail_limit)
+        missing = self.total - len(head.encode()) - len(tail.encode())
+        return f"{head}\n[... {missing} bytes left out ...]\n{tail}"
 
     def close(self) -> None:
         """Close the spill file; the values stay readable."""
@@ -111,22 +113,3 @@ class LiveText:
     def end(self) -> str:
         """What an unfinished last character becomes."""
         return self._decoder.decode(b"", final=True)
-
-
-def _whole_end(data: bytes) -> bytes:
-    """Without a character that is cut off at the end."""
-    for back in range(1, min(_LONGEST_CHARACTER, len(data)) + 1):
-        byte = data[-back]
-        if byte in _CONTINUATION:
-            continue
-        wanted = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-        return data[:-back] if wanted > back else data
-    return data
-
-
-def _whole_start(data: bytes) -> bytes:
-    """Without the rest of a character that began before."""
-    for skip in range(min(_LONGEST_CHARACTER, len(data))):
-        if data[skip] not in _CONTINUATION:
-            return data[skip:]
-    return data if len(data) >= _LONGEST_CHARACTER else b""  # not UTF-8 at all, or one character's rest

@@ -7,6 +7,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.content import Content
 from thetis_kernel.protocol.blocks import MAX_BODY, Block
+from thetis_kernel.protocol.cutting import head
 
 from thetis_tui.lines import Line, wrapped
 from thetis_tui.prose import Document
@@ -37,7 +38,7 @@ class UserRow(FoldRow):
 
     def __init__(self, text: str, seq: int = 0, *, nudge: bool = False, state: str = "sent", label: str = "") -> None:
         super().__init__(seq, classes="-nudge" if nudge else None)
-        self.text = visible(text[:MAX_BODY])
+        self.text = visible(head(text, MAX_BODY))
         self.nudge = nudge
         self.label = one_line(label)
         self.state = state
@@ -132,7 +133,7 @@ class ThinkingRow(FoldRow):
         label = "Thinking…" if self.live else "Thought"
         line = Content.styled(f"∴ {label}", "$text-muted italic")
         if not self.unfolded and not self.live:
-            gist = cut(one_line(self.text[:400]), width - line.cell_length - 2)
+            gist = cut(one_line(head(self.text, 400)), width - line.cell_length - 2)
             line += Content.styled(f"  {gist}", "$text-disabled italic")
         return [Line(line)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol import cutting
 from thetis_kernel.toolhost.tree import Tree
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -26,7 +27,7 @@ def surroundings(tree: Tree, workspace: Path) -> dict[str, Any]:
             raw = tree.read_bytes(name, 1 << 20)
         except ThetisError:
             continue  # not there, or not a file that can be read: the same as no rules
-        found = {"project_rules": raw[:MAX_RULES].decode("utf-8", "ignore"), "project_rules_file": name}
+        found = {"project_rules": cutting.head_of(raw, MAX_RULES), "project_rules_file": name}
         break
     found["workspace"] = _entries(workspace)[:MAX_WORKSPACE]
     return found
