@@ -19,7 +19,6 @@ from textual.screen import Screen
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
 
-from thetis_tui.asking import Asking
 from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
@@ -79,7 +78,6 @@ class ThetisApp(Fatal, Early, App[int]):
         self.door = Door(self, connect)
         self.speech = Speech(self)
         self.leaving = Leaving(self)
-        self.asking = Asking(self)
         self.desk = Desk(self.state)
         self._wanted = conversation
         self._interrupted_at = float("-inf")
@@ -198,7 +196,6 @@ class ThetisApp(Fatal, Early, App[int]):
                 if not self.state.queues.event(event):
                     self.learn_queue(event.session)
                 self.desk.stored(tell)
-                self.asking.heard(tell.event)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
                 self.say(text, hint=hint, level=level)
@@ -285,7 +282,6 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
-        await self.asking.fetch(view.session)
         await self.speech.learn_queue(view.session)
         self.refresh_views()
 

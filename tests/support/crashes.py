@@ -7,6 +7,7 @@ the screen on a pty, `Attached` a kernel in a process of its own with a `thetis 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 import apsw
 from thetis_kernel.cli.printing import event_line
 from thetis_kernel.client import GatewayClient
+from thetis_kernel.errors import PeerGone
 from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.unix import connect_unix
 from thetis_kernel.paths import root_paths
@@ -210,7 +212,7 @@ class Attached:
 
     def resume(self, world: World, conversation: str, *, crash: str, trace: Path) -> None:
         """A client asks the kernel that is running."""
-        with Holder(world, environment(world, crash, trace)):
+        with Holder(world, environment(world, crash, trace)), contextlib.suppress(PeerGone):
             asyncio.run(_resume(root_paths(world.repository).socket, conversation))
 
 

@@ -227,3 +227,20 @@ async def test_notices_are_shown_once() -> None:
         assert s.toasts() == ["Guests of this project are not trusted.", "The disk is nearly full.\nFree some space."]
 
 
+async def test_what_is_typed_early_is_for_the_conversation_that_was_named() -> None:
+    slow = Slow(furnished())
+    session = slow.gateway.make("the one that was named", branch="conv/abcd0123")
+    played(slow.gateway, session, "Earlier words")
+    async with screen(slow.gateway, connect=slow, conversation=session[:6], wait=False) as s:
+        await s.until(lambda: s.desk.prompt.has_focus)
+        await s.type("early words")
+        await s.pilot.press("enter")
+        await s.type("and a draft")
+        await s.pilot.pause()
+        slow.come.set()
+        await s.ready()
+        await s.until(lambda: bool(s.gateway.asked(c.Submit)))
+        assert [(ask.session, ask.text) for ask in s.gateway.asked(c.Submit)] == [(session, "early words")]
+        assert not s.gateway.asked(c.CreateConversation)
+        await s.until(lambda: "Earlier words" in s.transcript() and s.transcript().count("early words") == 1)
+        assert s.desk.prompt.text == "and a draft"
