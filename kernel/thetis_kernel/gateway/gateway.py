@@ -29,7 +29,7 @@ from thetis_kernel.gateway.conversations import Conversations
 from thetis_kernel.gateway.door import handlers
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.guests import Guests
-from thetis_kernel.gateway.judging import DisposableJudge
+from thetis_kernel.gateway.judging import SPARE_S, DisposableJudge
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
@@ -74,8 +74,8 @@ class Gateway:
         self.notices += providers.problems
         self.spending = Spending(self.settings, store)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
-        self.bodies = Bodies(BodyRepository(self.fleet, paths),
-                             Forge(ArtifactStore(paths.artifacts), DisposableJudge(self.fleet.runtimes)), self.log,
+        self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
+        self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(ArtifactStore(paths.artifacts), self.judge), self.log,
                              lambda world: self.fleet.runtimes("compiler", world))
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append,
                              TrustedTree(offer) if trusted(offer) else None)
@@ -222,6 +222,7 @@ class Gateway:
             task.cancel()
         if self._control is not None:
             self._control.close()
+        await self.judge.close()
         await self.fleet.supervisor.close()
         self.runtimes.close()
         await asyncio.to_thread(self.log.store.close)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from thetis_kernel.errors import PeerGone
+from thetis_kernel.errors import ChildError, PeerGone
 from thetis_kernel.protocol.gate import JudgeGuest, Verdict
+from thetis_kernel.supervise.handle import Child
 from thetis_kernel.supervise.spawn import Plan, spawn
 
 SECONDS = 60.0
@@ -15,24 +16,32 @@ AT_ONCE = 2
 """Gate hosts side by side; more would only slow each other down."""
 
 
+SPARE_S = 90.0
+"""How long a spare waits for the next edit; a person or a model that mends something is back sooner."""
+
+
 class DisposableJudge:
     """`fds(*worlds)`: {"runtime-<world>": descriptor} of sealed runtimes. It is what `forge.service.Forge` takes as judge.
 
     Its hosts are no part of the fleet: one that a candidate brings down is that candidate's verdict, not a child that
-    keeps dying and is parked.
+    keeps dying and is parked. With `spare_s`, a host for the world judged last is started ahead of the next edit and waits
+    that many seconds: its start would be half of the time from an edit to its verdict.
     """
 
-    def __init__(self, fds: Callable[..., Awaitable[Mapping[str, int]]], *, seconds: float = SECONDS) -> None:
+    def __init__(self, fds: Callable[..., Awaitable[Mapping[str, int]]], *, seconds: float = SECONDS,
+                 spare_s: float = 0.0) -> None:
         self._fds = fds
         self._seconds = seconds
+        self._spare_s = spare_s
         self._free = asyncio.Semaphore(AT_ONCE)
+        self._spare: tuple[str, asyncio.Task[Child]] | None = None
+        self._expiry: asyncio.TimerHandle | None = None
 
     async def __call__(self, ask: JudgeGuest) -> Verdict:
         """The verdict. Raises PeerGone with how the host ended when the candidate brought it down, DeadlineExceeded,
         ChildError when it could not be started."""
         async with self._free:
-            plan = Plan("gate", fds=await self._fds("compiler", ask.source.world))
-            child = await spawn(plan, name=f"the gate of {ask.source.aspect}")
+            child = await self._host(ask.source.world)
             try:
                 return await child.peer.call(ask, timeout=self._seconds)
             except PeerGone as exc:
@@ -41,3 +50,54 @@ class DisposableJudge:
             finally:
                 child.kill()
                 await child.wait()
+                self._start_spare(ask.source.world)
+
+    async def close(self) -> None:
+        """End the spare host, if there is one; none is started any more."""
+        self._spare_s = 0.0
+        if self._expiry is not None:
+            self._expiry.cancel()
+        await self._end_spare()
+
+    async def _host(self, world: str) -> Child:
+        """The spare when it is for this world and alive, else a new one."""
+        if self._spare is not None and self._spare[0] == world:
+            (_, starting), self._spare = self._spare, None
+            try:
+                child = await starting
+            except ChildError:
+                return await self._spawn(world)
+            if child.alive:
+                return child
+            await child.wait()
+        return await self._spawn(world)
+
+    async def _spawn(self, world: str) -> Child:
+        return await spawn(Plan("gate", fds=await self._fds("compiler", world)), name=f"the gate of a {world}")
+
+    def _start_spare(self, world: str) -> None:
+        if self._spare_s <= 0:
+            return
+        loop = asyncio.get_running_loop()
+        if self._spare is not None and self._spare[0] != world:
+            loop.create_task(_end(self._spare[1]))
+            self._spare = None
+        if self._spare is None:
+            self._spare = (world, loop.create_task(self._spawn(world), name=f"spare gate for a {world}"))
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = loop.call_later(self._spare_s, lambda: loop.create_task(self._end_spare()))
+
+    async def _end_spare(self) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            await _end(spare[1])
+
+
+async def _end(starting: asyncio.Task[Child]) -> None:
+    try:
+        child = await starting
+    except ChildError:
+        return  # it never was
+    child.kill()
+    await child.wait()
