@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from thetis_kernel.config.modes import Effect, ModeTable
+from thetis_kernel.config.worktree import Worktree
 from thetis_kernel.protocol.models import ModelEntry, Provider
 
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
@@ -80,6 +81,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Model = Model()
     walls: Walls = Walls()
     worker: Worker = Worker()
+    worktree: Worktree = Worktree()
     files: Files = Files()
     approvals: Approvals = Approvals()
     modes: dict[str, ModeTable] = {}
@@ -93,6 +95,7 @@ USER_ONLY = frozenset({
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets",
     "approvals", "modes", "tools", "providers", "models", "model.fallback",
+    "worktree",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 

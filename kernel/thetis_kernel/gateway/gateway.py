@@ -94,6 +94,7 @@ class Gateway:
                                DevKitDoor(self.bodies, self.guests, self.log, self.modes))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice
+        self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,

@@ -6,8 +6,9 @@ A worktree counts only once the durable `materialised` event says so; until then
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -22,12 +23,13 @@ from thetis_kernel.protocol import client, cutting, git
 from thetis_kernel.protocol.events import BranchOp, Incident, SystemNote, User
 from thetis_kernel.protocol.ids import branch_name, short
 from thetis_kernel.protocol.wire import Ask
-from thetis_kernel.protocol.worker import Place
+from thetis_kernel.protocol.worker import Place, SetUp, SetUpDone
 
 R = TypeVar("R")
 MAX_SUBJECT = 72
 SECONDS = 120.0
 """For one request that is not a checkout; those take what they take, and show it."""
+SETTING_UP = "Running the setup command"
 PHASES = {"checkout": "Checking out the worktree", "changes": "Including your changes", "sync": "Writing it to disk"}
 
 
@@ -44,6 +46,8 @@ class Repository:
         self._inspecting = asyncio.Lock()
         self._making: dict[str, asyncio.Lock] = {}
         self._shown: dict[str, str] = {}
+        self.run_setup: Callable[[str, SetUp], Awaitable[SetUpDone]] | None = None
+        """(conversation, request) -> answer of its worker; set by the gateway right after both exist."""
         fleet.git_tells = {git.GitProgress: self._progress}
 
     async def inspect(self) -> git.RootInfo:
@@ -81,25 +85,49 @@ class Repository:
             try:
                 made = await self._ask(git.Materialise(
                     root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
-                    with_changes=first is not None and first.with_changes), timeout=None)
+                    with_changes=first is not None and first.with_changes,
+                    link=tuple(self._settings.worktree.link), copy=tuple(self._settings.worktree.copy)), timeout=None)
             finally:
                 self._show(branch_name(session), "")
             crash.point("checkout.after")
+            place = await self._place(session, info, worktree, made.linked)
             if not recorded:
+                setup = await self._set_up(session, place)
                 await self._log.append(session, BranchOp(
                     op="materialised", ok=True, before=made.base, after=made.commit, detail="; ".join(made.notes),
-                    data={"trunk": info.trunk, "files": made.files, "included": made.included,
-                          "skipped": [msgspec.to_builtins(s) for s in made.skipped[:50]]}))
+                    data={"trunk": info.trunk, "files": made.files, "included": made.included, "brought": made.brought,
+                          "skipped": [msgspec.to_builtins(s) for s in made.skipped[:50]], **setup}))
                 crash.point("checkout.recorded")
-        return await self._place(session, info, worktree)
+        return place
 
-    async def _place(self, session: str, info: git.RootInfo, worktree: Path) -> Place:
+    async def _set_up(self, session: str, place: Place) -> dict[str, Any]:
+        """Run the person's setup command in the new worktree; what of it stands in the log.
+
+        Before the worktree counts: one that was cut short runs again. A failure is the agent's to know, and ends nothing.
+        """
+        command = self._settings.worktree.setup
+        if not command or self.run_setup is None:
+            return {}
+        branch = branch_name(session)
+        try:
+            self._show(branch, SETTING_UP)
+            self._broadcast.publish(client.Progress(what=SETTING_UP, done=0, total=0))
+            done = await self.run_setup(session, SetUp(command=command, place=place))
+        finally:
+            self._show(branch, "")
+        if done.exit != 0:
+            how = "could not be run" if done.exit < 0 else f"ended with {done.exit}"
+            await self._log.append(session, SystemNote(
+                text=f"The setup command of this worktree, `{command}`, {how}:\n{done.output}", about="setup"))
+        return {"setup": {"command": command, **msgspec.to_builtins(done)}}
+
+    async def _place(self, session: str, info: git.RootInfo, worktree: Path, linked: list[str]) -> Place:
         spill = self._paths.spill / short(session)
         await asyncio.to_thread(lambda: spill.mkdir(exist_ok=True, mode=0o700))
         walls = self._settings.walls
         return Place(
             worktree=str(worktree), workspace=str(self._paths.workspace), spill=str(spill), git_dirs=[info.common_dir],
-            readable=list(walls.readable), network=walls.network, unwalled=walls.unwalled,
+            readable=list(dict.fromkeys([*walls.readable, *linked])), network=walls.network, unwalled=walls.unwalled,
             command_timeout_ms=walls.command_timeout_ms,
             readable_secrets=list(self._settings.files.readable_secrets))
 

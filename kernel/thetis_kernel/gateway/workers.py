@@ -38,6 +38,8 @@ from thetis_kernel.protocol.worker import (
     Output,
     ReadLog,
     ReadState,
+    SetUp,
+    SetUpDone,
     Verdict,
 )
 from thetis_kernel.supervise.handle import Child
@@ -72,6 +74,11 @@ class Workers:
         tells: dict[type[Any], Any] = {
             Output: lambda tell: self._output(session, tell), Notice: lambda tell: self._heard(session, tell)}
         return await self._fleet.worker(session, self._asks(session), tells)
+
+    async def set_up(self, session: str, ask: SetUp) -> SetUpDone:
+        """Have the conversation's worker run the setup command of its worktree."""
+        worker = await self.ensure(session)
+        return await worker.peer.call(ask, timeout=None)
 
     async def discard(self, session: str) -> None:
         """End a worker that is stuck or no longer wanted; the next turn gets a new one."""

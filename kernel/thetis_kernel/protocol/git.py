@@ -101,7 +101,8 @@ class Materialised(msgspec.Struct, frozen=True):
     """A conversation's worktree is there and complete.
 
     `commit` is the branch's tip, `base` where the branch began, `files` how many it holds, `made` false when it was
-    complete already and nothing was touched. `included` counts uncommitted files of the root taken along.
+    complete already and nothing was touched. `included` counts uncommitted files of the root taken along. `brought`:
+    ignored files of the root that stand in it as links or copies; `linked`: the real paths those links lead to.
     """
 
     commit: str
@@ -111,6 +112,8 @@ class Materialised(msgspec.Struct, frozen=True):
     included: int = 0
     skipped: list[Skipped] = []
     notes: list[str] = []
+    brought: list[str] = []
+    linked: list[str] = []
 
 
 class Materialise(Ask[Materialised], frozen=True, tag="git.materialise"):
@@ -119,7 +122,8 @@ class Materialise(Ask[Materialised], frozen=True, tag="git.materialise"):
     `base`: commit or branch to begin at when the branch does not exist yet, "" = the root's HEAD. `with_changes`
     takes the root's uncommitted files along as the branch's first commit. `recorded`: the caller knows that this
     worktree was complete once, so whatever stands there is the conversation's work and is never removed. `quiet`: no
-    GitProgress, because nobody waits for it at a screen.
+    GitProgress, because nobody waits for it at a screen. `link`, `copy`: ignored files and directories of the root that
+    a new worktree gets as links or copies; they are never committed.
     """
 
     root: str
@@ -129,6 +133,8 @@ class Materialise(Ask[Materialised], frozen=True, tag="git.materialise"):
     with_changes: bool = False
     recorded: bool = False
     quiet: bool = False
+    link: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
 
 
 class GitProgress(Tell, frozen=True, tag="git.progress"):

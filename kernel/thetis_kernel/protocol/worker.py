@@ -57,6 +57,21 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     stores: int = 0
 
 
+class SetUpDone(msgspec.Struct, frozen=True):
+    """How the setup command ended: exit status (-1: it could not be run), the end of its output, milliseconds."""
+
+    exit: int
+    output: str
+    duration_ms: int = 0
+
+
+class SetUp(Ask[SetUpDone], frozen=True, tag="worker.set-up"):
+    """Run the person's setup command in a new worktree, before its first turn. Withdrawing the request ends the command."""
+
+    command: str
+    place: Place
+
+
 class RunTurn(Ask[TurnOutcome], frozen=True, tag="worker.run-turn"):
     """Run one turn. `turn_json` is the JSON object for handle-turn, which the worker completes with what lies in the checkout."""
 

@@ -6,6 +6,7 @@ root's index is never written, not even its cached times. Calls here let other t
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from thetis_kernel.protocol.git import Changes
 from thetis_kernel.repo.attributes import Attributes
 from thetis_kernel.repo.inspection import Root, open_root
 from thetis_kernel.repo.library import GIT_ERRORS
+from thetis_kernel.repo.marker import read_marker
 from thetis_kernel.repo.peculiarities import NOTICES, is_sparse
 from thetis_kernel.repo.safety import unstuck
 from thetis_kernel.repo.shown import shown
@@ -44,9 +46,18 @@ class Change(NamedTuple):
 
 
 def index_changes(repository: pygit2.Repository, *, update: bool = False) -> list[Change]:
-    """What the working tree changed since the index. `update` lets libgit2 write refreshed times into the index."""
+    """What the working tree changed since the index, but for what was brought from the root (`bring`).
+
+    `update` lets libgit2 write refreshed times into the index.
+    """
     flags = COMPARED | (DiffOption.UPDATE_INDEX if update else DiffOption.NORMAL)
-    return _listed(repository.index.diff_to_workdir(flags=flags))
+    found = _listed(repository.index.diff_to_workdir(flags=flags))
+    marker = read_marker(Path(repository.path))  # of a worktree of ours; its record is not for agents to write
+    if marker is None or not marker.brought:
+        return found
+    brought = tuple(os.fsencode(name) for name in marker.brought)
+    below = tuple(name + b"/" for name in brought)
+    return [change for change in found if change.path.rstrip(b"/") not in brought and not change.path.startswith(below)]
 
 
 def tree_changes(repository: pygit2.Repository, tree: pygit2.Tree) -> list[Change]:

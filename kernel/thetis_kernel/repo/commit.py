@@ -11,6 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pygit2
 from pygit2.enums import DeltaStatus
 
@@ -89,7 +90,7 @@ def record_changes(opened: Opened, message: str, author: str, job: Job) -> Commi
     new = commit_tree(opened, tree, message, author, job, stands)
     point("commit.after")
     tip = new or refs.tip_of(repository, marker.branch)
-    kept = Marker(marker.branch, marker.worktree, "ready", marker.base, str(tip), stager.gitlinks)
+    kept = msgspec.structs.replace(marker, state="ready", tip=str(tip), gitlinks=stager.gitlinks)
     if kept != marker:
         write_marker(record, kept)
     changed = changed_paths(repository, new) if new is not None else []

@@ -22,7 +22,8 @@ State = Literal["making", "ready", "removing"]
 
 class Marker(msgspec.Struct, frozen=True):
     """`base`: where the branch began. `tip`: the commit the worktree's files and index stand on. `gitlinks`: paths of
-    submodules in the tree checked out."""
+    submodules in the tree checked out. `brought`: paths that were brought from the root (`bring`) and are never recorded,
+    `linked`: those of them that are links."""
 
     branch: str
     worktree: str
@@ -30,6 +31,8 @@ class Marker(msgspec.Struct, frozen=True):
     base: str
     tip: str
     gitlinks: list[bytes] = []
+    brought: list[str] = []
+    linked: list[str] = []
     version: int = 1
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import pygit2
@@ -22,6 +23,7 @@ from thetis_kernel.crash import point
 from thetis_kernel.errors import RepoError
 from thetis_kernel.protocol.git import Materialised
 from thetis_kernel.repo import refs
+from thetis_kernel.repo.bring import Brought, bring, standing, targets
 from thetis_kernel.repo.carry import Carried, carry_changes
 from thetis_kernel.repo.checkout import check_out, list_tree
 from thetis_kernel.repo.commit import Opened, rebuild_index
@@ -37,7 +39,8 @@ from thetis_kernel.repo.shown import count
 
 
 def materialise(
-    root: str, branch: str, worktree: str, job: Job, *, base: str = "", with_changes: bool = False, recorded: bool = False
+    root: str, branch: str, worktree: str, job: Job, *, base: str = "", with_changes: bool = False, recorded: bool = False,
+    link: Sequence[str] = (), copy: Sequence[str] = (),
 ) -> Materialised:
     """Make or complete the worktree of `branch`; see `protocol.git.Materialise`.
 
@@ -51,7 +54,7 @@ def materialise(
         raise RepoError(f"{where} holds the checkout itself.", kind="bad-path")
     point("checkout.before")
     with locked(record, job, make=True):
-        work = _Making(opened, branch, where, record, job)
+        work = _Making(opened, branch, where, record, job, link, copy)
         complete = work.complete(recorded)
         if complete is not None:
             return complete
@@ -63,13 +66,17 @@ def materialise(
 class _Making:
     """One call; the record's lock is held."""
 
-    def __init__(self, root: Root, branch: str, where: Path, record: Path, job: Job) -> None:
+    def __init__(
+        self, root: Root, branch: str, where: Path, record: Path, job: Job, link: Sequence[str], copy: Sequence[str]
+    ) -> None:
         self._root = root
         self._repository = root.repository
         self._branch = branch
         self._where = where
         self._record = record
         self._job = job
+        self._to_link = link
+        self._to_copy = copy
         self._notes: list[str] = []
 
     # What stands
@@ -114,7 +121,8 @@ class _Making:
             self._notes.append(f"{self._branch} was gone; it was put back at {str(tip)[:10]}.")
         self._link()
         return Materialised(
-            commit=str(tip), base=marker.base, files=_indexed(self._record), made=False, notes=self._notes
+            commit=str(tip), base=marker.base, files=_indexed(self._record), made=False, notes=self._notes,
+            brought=marker.brought, linked=targets(self._root.path, marker.linked),
         )
 
     def _adopt(self) -> Materialised:
@@ -129,14 +137,15 @@ class _Making:
         repository = open_git_directory(self._record)
         rebuild_index(repository)
         gitlinks = list_tree(repository[tip].peel(pygit2.Tree)).gitlinks
-        marker = self._marker("ready", base=self._fork(tip), tip=str(tip), gitlinks=gitlinks)
+        brought = standing(self._root, self._where, self._to_link, self._to_copy)
+        marker = self._marker("ready", base=self._fork(tip), tip=str(tip), gitlinks=gitlinks, brought=brought)
         write_marker(self._record, marker)
         return self._as_it_stands(marker)
 
     # Making it
 
     def make(self, base: str, with_changes: bool) -> Materialised:
-        """Branch, record, files, changes of the root, durable, marker: in this order."""
+        """Branch, record, files, changes of the root, what is brought, durable, marker: in this order."""
         earlier = read_marker(self._record)
         tip = refs.tip_of(self._repository, self._branch)
         begin = tip or (commit_of(self._repository, base).id if base else self._root.head.id)
@@ -154,23 +163,29 @@ class _Making:
         opened = Opened(open_git_directory(self._record), self._record, marker)
         check_out(opened.repository, begin, listing, self._job)
         carried = carry_changes(self._root, opened, self._job) if carrying else Carried(0, [], [])
+        brought = bring(self._root, self._where, self._to_link, self._to_copy, self._job)
         with self._job.phase("sync"):
             self._job.run(lambda: sync_filesystem(self._where))
         now = str(refs.tip_of(self._repository, self._branch))
-        write_marker(self._record, self._marker("ready", base=origin, tip=now, gitlinks=listing.gitlinks))
+        marker = self._marker("ready", base=origin, tip=now, gitlinks=listing.gitlinks, brought=brought)
+        write_marker(self._record, marker)
         if listing.gitlinks:
             self._notes.append(f"{count(len(listing.gitlinks), 'submodule')} of the repository: empty in this worktree.")
         return Materialised(
             commit=now, base=origin, files=_indexed(self._record), made=True, included=carried.total,
-            skipped=carried.skipped, notes=[*self._notes, *carried.notes],
+            skipped=carried.skipped, notes=[*self._notes, *carried.notes, *brought.notes], brought=brought.names,
+            linked=targets(self._root.path, brought.linked),
         )  # fmt: skip
 
     def _fork(self, tip: pygit2.Oid) -> str:
         """Where an existing branch began, as far as can be told: where it left what is checked out."""
         return str(self._repository.merge_base(tip, self._root.head.id) or tip)
 
-    def _marker(self, state: State, *, base: str, tip: str, gitlinks: list[bytes] | None = None) -> Marker:
-        return Marker(self._branch, str(self._where), state, base, tip, gitlinks or [])
+    def _marker(
+        self, state: State, *, base: str, tip: str, gitlinks: list[bytes] | None = None, brought: Brought | None = None
+    ) -> Marker:
+        names, linked = (brought.names, brought.linked) if brought else ([], [])
+        return Marker(self._branch, str(self._where), state, base, tip, gitlinks or [], names, linked)
 
     def _begin(self, marker: Marker) -> None:
         """From here on the directory is ours to throw away: it is not there, or empty."""

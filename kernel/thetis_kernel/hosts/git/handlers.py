@@ -106,7 +106,7 @@ class Handlers:
         job = self._job(serving, None if ask.quiet else report)
         return materialise(
             ask.root, ask.branch, ask.worktree, job,
-            base=ask.base, with_changes=ask.with_changes, recorded=ask.recorded,
+            base=ask.base, with_changes=ask.with_changes, recorded=ask.recorded, link=ask.link, copy=ask.copy,
         )  # fmt: skip
 
     def _hold(self, ask: git.HoldWorktree, serving: Serving) -> None:

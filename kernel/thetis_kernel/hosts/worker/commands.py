@@ -100,4 +100,7 @@ class WalledCommands:
     def _toolchains(self) -> Toolchains:
         """The person's own compilers and interpreters, found on PATH; never their state, configuration or caches."""
         hidden = (state_home(), cache_home(), user_config_file().parent)
-        return find(os.environ.get("PATH", ""), Path(os.environ.get("HOME", "/")), hidden)
+        # A virtual environment the worktree has a link to works only with the interpreter it was made from.
+        linked = [f"{path}/bin" for path in self._place.readable if Path(path, "pyvenv.cfg").is_file()]
+        search_path = ":".join([os.environ.get("PATH", ""), *linked])
+        return find(search_path, Path(os.environ.get("HOME", "/")), hidden)

@@ -10,6 +10,7 @@ import msgspec
 from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.checking import check_history
+from thetis_kernel.hosts.worker.setting_up import set_up
 from thetis_kernel.hosts.worker.turn import Turn
 from thetis_kernel.protocol.worker import (
     CancelTurn,
@@ -19,6 +20,8 @@ from thetis_kernel.protocol.worker import (
     ModeChanged,
     Notice,
     RunTurn,
+    SetUp,
+    SetUpDone,
     TurnOutcome,
 )
 from thetis_kernel.toolhost.terminals.pool import Pool
@@ -69,6 +72,10 @@ class WorkerService:
             with self._lock:
                 self._turn = None
 
+    def set_up(self, ask: SetUp, serving: Serving) -> SetUpDone:
+        """Run the setup command of a new worktree."""
+        return set_up(ask, self.peer, serving)
+
     def check_history(self, ask: CheckHistory, serving: Serving) -> HistoryChecked:
         """Judge the agent's next request; beside a running turn, which does not notice."""
         return check_history(ask, self.peer, self._fds)
@@ -104,7 +111,7 @@ def serve(context: ChildContext) -> None:
     """Role module entry: answer the gateway until it goes away."""
     service = WorkerService(context.fds)
     service.peer = context.connect(
-        asks={RunTurn: service.run_turn, CheckHistory: service.check_history},
+        asks={RunTurn: service.run_turn, CheckHistory: service.check_history, SetUp: service.set_up},
         tells={CancelTurn: service.cancel, Deliver: service.deliver, ModeChanged: service.change_mode},
         is_idle=service.is_idle,
     )
