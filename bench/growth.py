@@ -121,15 +121,18 @@ class Long:
         return {name: (after[name] - before[name]) / AROUND for name in after}
 
     async def history_ms(self) -> float:
-        """What the worker spends on the history alone: the real agent reads it and makes its request, which is not sent.
-        Examining a conversation does that twice, to compare."""
+        """What the history alone costs: the real agent reads it through the gateway and makes its request, which is not
+        sent. Examining a conversation does that twice, to compare, and verifies its chain before, which does not count."""
         from thetis_kernel.gateway.examining import examine
 
-        pid = self.g.worker_pid(self.session)
-        before = processor_ms(pid)
+        started = time.process_time()
+        for _ in range(AROUND):
+            self.g.gateway.log.store.verify(self.session)
+        verifying = (time.process_time() - started) * 1000
+        before = self.spent()
         for _ in range(AROUND):
             await examine(self.g.gateway, self.session)
-        return (processor_ms(pid) - before) / AROUND / 2
+        return (sum(self.spent().values()) - sum(before.values()) - verifying) / AROUND / 2
 
 
 async def thousand_turns() -> None:
@@ -156,8 +159,8 @@ async def thousand_turns() -> None:
                 "ms",
                 AROUND,
                 against=(
-                    f"<= {first + much - little:.0f}: turn {EARLY} in the same run and what the history costs the agent now and "
-                    f"did not then, {much:.0f} - {little:.0f} ms; {told(late)}"
+                    f"<= {first + much - little:.0f}: turn {EARLY} in the same run and what it costs to read the history now "
+                    f"and did not then, {much:.0f} - {little:.0f} ms; {told(late)}"
                 ),
             )
             emit(

@@ -323,7 +323,8 @@ class Shown:
             self._terminal.read()
 
     def leave(self) -> None:
-        """Quit as a person does."""
+        """Quit as a person does: not while the screen still shows a running turn, or it asks."""
+        self.until(lambda: "esc stops" not in self._terminal.text())
         if self._terminal.status is None:
             self._terminal.type(CTRL_Q)
             assert self._terminal.finish(SECONDS) == 0

@@ -226,9 +226,15 @@ def _told(seq: int, finished: Finished) -> bytes:
                                 "usage": msgspec.to_builtins(finished.usage)})
 
 
+class _Covered(msgspec.Struct):
+    """Of a request only what `_seen` looks for."""
+
+    seen: Any = 0
+
+
 def _seen(raw: bytes) -> int:
     """The newest event the agent's request covers, as it says; 0 when it does not."""
-    seen = msgspec.json.decode(raw).get("seen", 0)
+    seen = msgspec.json.decode(raw, type=_Covered).seen  # the rest, the whole history, is passed over
     return seen if isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < 2**53 else 0
 
 
