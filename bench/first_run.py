@@ -6,6 +6,7 @@ turn that is answered.
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import time
@@ -52,6 +53,8 @@ def say(name: str, measure: Callable[[], float], baseline: float) -> None:
 
 
 def main() -> None:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    os.environ.setdefault("THETIS_RUNTIMES", str(Path(cache, "thetis", "runtimes")))
     with tempfile.TemporaryDirectory() as base, MessagesServer() as server:
         world = World(Path(base))
         world.make_repository({"README.md": "# Bench\n"})

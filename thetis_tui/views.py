@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from thetis_kernel.protocol.client import Conversation
 from thetis_kernel.protocol.cutting import head
-from thetis_kernel.protocol.spending import price_words
+from thetis_kernel.protocol.spending import Spent, price_words
 
 from thetis_tui.sanitise import one_line
 from thetis_tui.state import State
@@ -54,11 +54,16 @@ def tokens_of(state: State) -> str:
     """What the running turn has used and cost; between turns what the conversation has cost."""
     turn, conversation = state.turn, state.conversation
     if turn is None:
-        return price_words(conversation.spent) if conversation else ""
-    price = price_words(conversation.turn_spent) if conversation else ""
+        return _price(conversation.spent) if conversation else ""
+    price = _price(conversation.turn_spent) if conversation else ""
     if not (turn.tokens_in or turn.tokens_out):
         return ""
     return f"↑{count(turn.tokens_in)} ↓{count(turn.tokens_out)}" + (f" · {price}" if price else "")
+
+
+def _price(spent: Spent) -> str:
+    """What it cost; nothing is said of what is free."""
+    return price_words(spent) if spent.cost or spent.unpriced else ""
 
 
 def hint_of(state: State) -> str:

@@ -76,6 +76,8 @@ def _price(spent: dict[str, Any]) -> str:
         return ""
     if unpriced >= used:
         return "price unknown"
+    if not unpriced and not cost.strip("0."):
+        return ""  # what is free needs no word
     about = "~" if flag(spent, "estimated") else ""
     more = f" + {_tokens(unpriced)} tokens of unknown price" if unpriced else ""
     return f"{about}{_dollars(cost)}{more}"
@@ -120,6 +122,8 @@ def setting_changed(body: dict[str, Any]) -> list[Block]:
         return [_state(f"Titled “{shown(value, 120)}”")]
     if name == "archived":
         return [_state("Archived" if value == "true" else "Taken out of the archive")]
+    if name == "network":
+        return [_state("Commands may use the network" if value == "true" else "Commands have no network")]
     return [_state(f"{name[:1].upper()}{name[1:]} is now {value}")]
 
 

@@ -88,7 +88,7 @@ def price_words(spent: Spent) -> str:
     """What it cost, in a few words; "" when nothing was used. `~`: some of the tokens were estimated."""
     if not spent.tokens:
         return ""
-    about = "~" if spent.estimated else ""
+    about = "~" if spent.estimated and spent.cost else ""
     if not spent.unpriced:
         return about + dollars(spent.cost)
     if spent.unpriced == spent.tokens:

@@ -261,7 +261,8 @@ def test_pictures_and_pdfs_are_blocks_that_hold_a_digest(project: Any) -> None:
     seen = {**result("c"), "attachments": [PICTURE]}
     failed = {**result("d", outcome="error"), "attachments": [PICTURE]}
     messages = project(
-        user("look", attachments=[PICTURE, PAPER, other]), assistant(use("c", "read"), use("d", "read")), ran("c"), seen, ran("d"),
+        user("look", attachments=[PICTURE, PAPER, other]), assistant(use("c", "read"), use("d", "read")), ran("c"), seen,
+        ran("d"),
         failed, {"kind": "nudge", "text": "and this", "attachments": [PAPER]})
     assert [block["type"] for block in messages[0]["content"]] == ["text", "image", "document"]
     assert messages[0]["content"][1]["source"] == {

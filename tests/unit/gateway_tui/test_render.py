@@ -212,7 +212,8 @@ def test_every_kind_of_the_log_has_its_own_drawing(guest: ModuleType) -> None:
 
 def test_kinds_that_the_plain_renderer_shows_are_shown(guest: ModuleType) -> None:
     """The guest never hides what the floor under it would show, except what other blocks say already."""
-    for kind in sorted(set(KINDS) - {"state-changed", "system-note", "spending"}):
+    elsewhere = {"state-changed", "system-note", "spending", "queued", "queue-edited", "queue-recalled"}
+    for kind in sorted(set(KINDS) - elsewhere):
         body = {"kind": kind, "attempt": 1}
         plain = render_plain([Event("s", 1, "e", 0, kind, 1, json.dumps(body).encode())])[0].blocks
         drawn = guest.render_events([{"seq": 1, "kind": kind, "body": body}])[0]["blocks"]
@@ -265,3 +266,16 @@ def test_the_other_exports(guest: ModuleType) -> None:
     assert guest.serve_asset("/")["text"] and guest.on_client_message({"list": 1})["ok"] is False
     with pytest.raises(HostError):
         guest.serve_asset("/secret")
+
+
+@pytest.mark.parametrize(("spent", "words"), [
+    ({}, ""), ({"input": 5, "cost": "0"}, ""), ({"input": 5, "unpriced": 5}, "price unknown"),
+    ({"input": 5, "cost": "0.0425"}, "$0.043"),
+    ({"input": 5, "cost": "1.205", "estimated": True}, "~$1.21"), ({"input": 5, "cost": "1E-7"}, "<$0.0001"),
+    ({"input": 5, "output": 2_000, "cost": "0.00085", "unpriced": 2_000}, "$0.0009 + 2.0k tokens of unknown price"),
+    ({"input": 5, "cost": "12"}, "$12.00"), ({"input": 5, "cost": "\x1b["}, "<$0.0001"), ({"input": "x", "cost": 5}, ""),
+])
+def test_what_a_turn_cost_reads_as_the_kernel_says_it(guest: ModuleType, spent: dict[str, Any], words: str) -> None:
+    body = {"kind": "turn-finished", "stopped_by": "stop", "spent": spent}
+    (block,) = guest.render_events([{"seq": 1, "kind": "turn-finished", "body": body}])[0]["blocks"]
+    assert [value for label, value in block["fields"] if "$" in value or "unknown" in value] == ([words] if words else [])
