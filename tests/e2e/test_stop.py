@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -164,5 +165,6 @@ def test_a_command_is_told_and_does_not_have_to_look(tier: Tier, bench: Bench, m
 
     monkeypatch.setattr(runner, "_TICK_MS", 600_000)
     sign = StopSign()
-    result = bench.run(tier, "echo begun; sleep 600", on_output=lambda _: sign.set(), cancel=sign)
+    later = threading.Timer(0.3, sign.set)  # while the runner waits for the command
+    result = bench.run(tier, "echo begun; sleep 8", on_output=lambda _: later.start(), cancel=sign)
     assert result.cancelled

@@ -34,11 +34,15 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     """The handlers of one client's channel; `hearer()` is that channel."""
     line = asyncio.Lock()
 
-    async def in_line(id_or_prefix: str, do: Callable[[str], Coroutine[Any, Any, R]]) -> R:
+    async def in_line(
+        id_or_prefix: str, do: Callable[[str], Coroutine[Any, Any, R]], first: Callable[[], Awaitable[None]] | None = None
+    ) -> R:
         """`do(session)`, begun after what this client asked for before: requests are served side by side, but what a
         person says and stops must arrive as they said it. A client that goes away does not take it back."""
         async with line:
             session = await gateway.conversations.find(id_or_prefix)
+            if first is not None:
+                await first()
             doing = asyncio.ensure_future(do(session))
             await asyncio.sleep(0)  # it has its place in the conversation's own line now
         return await asyncio.shield(doing)
@@ -100,10 +104,14 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
 
     async def submit(ask: c.Submit) -> c.Submitted:
         who = attended()
-        attached = await attachments.checked(ask.attachments)
+        attached: list[BlobRef] = []
+
+        async def check() -> None:
+            attached.extend(await attachments.checked(ask.attachments))
+
         seq, how, turn = await in_line(ask.session, lambda session: gateway.turns.submit(
             session, ask.text, ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who,
-            attachments=attached))
+            attachments=attached), check)
         return c.Submitted(seq=seq, how=how, turn=turn)
 
     async def attach(ask: c.AttachFile) -> BlobRef:

@@ -22,7 +22,8 @@ from thetis_tui.text import cut, cut_left
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 CLUSTERS = (
     "a", "z", "0", " ", "\r\n", "é", "e\u0301", "e\u0301\u0323\u0302", "ß", "漢", "한", "\u1112\u1161\u11ab", "🙂",
-    "👍\U0001f3fd", FAMILY, "❤\ufe0f", "🇩🇪", "🇫🇷", "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "1\ufe0f\u20e3",
+    "👍\U0001f3fd", FAMILY, "❤\ufe0f", "🇩🇪", "🇫🇷", "1\ufe0f\u20e3",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "\u0915\u094d\u200d\u0937", "\u0e01\u0e34\u0e48",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(CLUSTERS), max_size=40)
