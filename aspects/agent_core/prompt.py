@@ -66,8 +66,8 @@ asks for it, or to make a tool that saves real work in this task; otherwise leav
 
 PLACE = """\
 # Where you are
-Paths are relative to the top of the checkout. Commands run inside walls, with an emptied environment and without a \
-terminal; what they need must be in the checkout, in /workspace or installed on the machine."""
+Paths are relative to the top of the checkout. Commands and terminals run inside walls, with an emptied environment; \
+what they need must be in the checkout, in /workspace or installed on the machine."""
 
 WORKSPACE = """\
 /workspace is a directory of its own, outside every checkout and shared by all conversations of this repository: the \

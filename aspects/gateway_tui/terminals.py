@@ -38,7 +38,8 @@ def _open(args: dict[str, Any]) -> str:
 def _run(args: dict[str, Any]) -> str:
     lines = text(args, "command").strip().split("\n")
     more = f" … {len(lines) - 1} more lines" if len(lines) > 1 else ""
-    return f"{_where(args)} $ {_line(lines[0], 300)}{more}" + (" &" if flag(args, "background") else "")
+    behind = " &" if flag(args, "background") else ""
+    return f"{_where(args)} $ {_line(lines[0], 300)}{more}{behind}".rstrip()
 
 
 def _send(args: dict[str, Any]) -> str:

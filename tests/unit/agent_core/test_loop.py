@@ -293,4 +293,6 @@ def test_the_other_exports(agent: SimpleNamespace) -> None:
     finally:
         _bind.install(None)
     selfwork = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back"}
-    assert offered["agent"] - offered["plan"] == {"edit", "write", "run"} | selfwork and offered["odd"] == offered["plan"]
+    terminals = {f"terminal_{verb}" for verb in ("open", "run", "send", "signal", "close")}
+    assert offered["agent"] - offered["plan"] == {"edit", "write", "run"} | selfwork | terminals
+    assert {"terminal_read", "terminal_list"} <= offered["plan"] == offered["odd"]

@@ -12,7 +12,8 @@ OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "muta
            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}  # fmt: skip
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
 SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back"}
-CHANGES = {"edit", "write", "run", "deploy"} | SELF
+TERMINALS = {"terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close"}
+CHANGES = {"edit", "write", "run", "deploy"} | SELF | TERMINALS
 
 
 @pytest.fixture
