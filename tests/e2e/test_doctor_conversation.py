@@ -24,6 +24,7 @@ def world(tmp_path: Path) -> World:
 def examined(world: World, conversation: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
     """(exit status, the findings by name)."""
     done = world.run("doctor", "--conversation", conversation, "--json", check=False)
+    assert done.stdout, done.stderr
     found: dict[str, list[dict[str, str]]] = {}
     for finding in json.loads(done.stdout)["findings"]:
         found.setdefault(finding["name"], []).append(finding)
@@ -92,7 +93,7 @@ def test_an_id_nobody_knows_is_a_sentence_with_the_way_out(world: World, name: s
 
 def test_beside_a_running_turn(world: World) -> None:
     """Attached to the gateway that runs it: the open call has its answer in the request, the turn goes on."""
-    with world.started("run", "--json", "run sleep 3; echo nonce-b2") as child:
+    with world.started("run", "--json", "run until [ -e go ]; do sleep 0.1; done; echo nonce-b2") as child:
         assert child.stdout is not None
         seen: list[dict[str, Any]] = []
         for line in child.stdout:
@@ -101,5 +102,7 @@ def test_beside_a_running_turn(world: World) -> None:
                 break
         status, found = examined(world, seen[0]["session"])
         assert status == 0 and "running" in found["found"][0]["message"] and found["history"][0]["level"] == "ok"
+        (worktree,) = world.base.glob("state/roots/*/worktrees/*")
+        (worktree / "go").touch()
         rest = [json.loads(line) for line in child.stdout]
     assert rest[-1]["body"]["stopped_by"] == "stop" and any("nonce-b2" in json.dumps(event) for event in rest)

@@ -110,12 +110,14 @@ def _conversation(arguments: argparse.Namespace) -> list[Finding]:
     found += [Finding("log", "error", words, cut) for words in seen.chain]
     refused = "A model may refuse the next turn. Begin a new conversation, and report this."
     found += [Finding("history", "error", words, refused) for words in seen.history]
-    if seen.chain:
-        found.append(Finding("history", "warn", "It was not looked at: no turn runs on a damaged log."))
+    if seen.unseen:
+        level = "warn" if seen.chain else "error"
+        found.append(Finding("history", level, f"It was not looked at. {seen.unseen}"))
     elif not seen.history:
-        said = f"all {seen.said} messages of a person are" if seen.said != 1 else "the one message of a person is"
-        sizes = f"{seen.messages} messages, {seen.size / 1024:.1f} KiB"
-        found.append(Finding("history", "ok", f"The next request is one a model takes ({sizes}); {said} in it word for word."))
+        said = {0: "nobody has said anything yet", 1: "the one message of a person is in it word for word"}.get(
+            seen.said, f"all {seen.said} messages of a person are in it word for word")
+        sizes = f"{seen.messages} message{'s' * (seen.messages != 1)}, {seen.size / 1024:.1f} KiB"
+        found.append(Finding("history", "ok", f"The next request is one a model takes ({sizes}); {said}."))
     return found
 
 

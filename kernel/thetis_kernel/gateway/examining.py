@@ -36,12 +36,12 @@ async def examine(gateway: Gateway, session: str) -> Examination:
         line = row.parent
     conversation = await gateway.conversations.get(session)
     if chain:
-        return Examination(conversation=conversation, chain=chain)
+        return Examination(conversation=conversation, chain=chain, unseen="No turn runs on a damaged log.")
     try:
         worker, agent = await asyncio.gather(gateway.workers.ensure(session), gateway.guests.agent(session))
         turn, turn_json = await gateway.turns.unstarted(session)
         checked = await worker.peer.call(CheckHistory(turn=turn, turn_json=turn_json, agent=agent), timeout=CHECK_S)
     except ThetisError as error:
-        return Examination(conversation=conversation, history=[f"It could not be looked at: {error}"])
+        return Examination(conversation=conversation, unseen=str(error))
     return Examination(conversation=conversation, history=checked.findings, messages=checked.messages, size=checked.size,
                        said=checked.said)

@@ -119,12 +119,14 @@ class DiffText(msgspec.Struct, frozen=True):
 class Examination(msgspec.Struct, frozen=True):
     """A conversation looked at: what is wrong with its `chain` and with the `history` the agent would send, a sentence each.
 
-    `messages`, `size` (bytes), `said` (how often a person spoke) describe that request; 0 when there is none.
+    `messages`, `size` (bytes), `said` (how often a person spoke) describe that request; 0 when there is none. `unseen`: why
+    the history was not looked at, "" when it was.
     """
 
     conversation: Conversation
     chain: list[str] = []
     history: list[str] = []
+    unseen: str = ""
     messages: int = 0
     size: int = 0
     said: int = 0
