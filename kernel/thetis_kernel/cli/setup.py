@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 import sys
 import time
 
@@ -34,24 +35,42 @@ def ensure_built(*, quiet: bool) -> None:
     ensure_runtimes(WORLDS, progress=(lambda _: None) if quiet else _Bar().show)
 
 
+_DOING = {"componentize": "building", "precompile": "compiling"}
+
+
 class _Bar:
-    """One line on standard error, rewritten in place on a terminal."""
+    """What is being done now, in one line on standard error, rewritten in place on a terminal.
+
+    Two runtimes may be built at once; their progress comes by turns, also while nothing new happens.
+    """
 
     def __init__(self) -> None:
         self._announced = False
         self._shown: set[str] = set()
+        self._running: dict[str, Progress] = {}
+        self._started = time.monotonic()
 
     def show(self, progress: Progress) -> None:
-        """A step began or ended."""
+        """A step began, goes on, or ended."""
         if not self._announced:
             self._announced = True
-            say("Building the guest runtimes, once for this machine (about a minute and a half)...")
+            say("Building the guest runtimes, once for this machine (about a minute and a half when idle)...")
+        if progress.step == "done":
+            self._running.pop(progress.world, None)
+        elif progress.step in _DOING:
+            self._running[progress.world] = progress
         filled = int(24 * progress.done / max(progress.total, 1))
-        line = f"[{'#' * filled}{'.' * (24 - filled)}] {progress.done}/{progress.total} {progress.world} {progress.step}"
+        steps = f"[{'#' * filled}{'.' * (24 - filled)}] {progress.done}/{progress.total}"
         if sys.stderr.isatty():
+            doing = ", ".join(f"{_DOING[one.step]} {one.world}" for one in self._running.values())
+            line = f"{steps}  {time.monotonic() - self._started:3.0f} s  {doing}"
+            width = shutil.get_terminal_size().columns - 1
             end = "\n" if progress.done == progress.total else ""
-            sys.stderr.write(f"\r{line:<70}{end}")
+            sys.stderr.write(f"\r{line[:width]:<{width}}{end}")
             sys.stderr.flush()
-        elif line not in self._shown:  # progress also ticks while nothing new happens, for two worlds by turns
-            say(line)
-        self._shown.add(line)
+        elif progress.step in _DOING or progress.step == "done":
+            what = f"{progress.world} done" if progress.step == "done" else f"{_DOING[progress.step]} {progress.world}"
+            line = f"{steps} {what}"
+            if line not in self._shown:
+                say(line)
+            self._shown.add(line)

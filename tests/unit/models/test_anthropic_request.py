@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from thetis_kernel.models.anthropic.marks import LOOK_BACK, positions
 from thetis_kernel.models.anthropic.request import body
@@ -72,6 +72,7 @@ def test_marks_are_few_never_on_thinking_and_leave_the_history_as_it_is(history:
     assert msgspec.json.encode(told) == msgspec.json.encode(body(msgspec.structs.replace(REQUEST, messages=before), MODEL))
 
 
+@example([said("a")], [CALL] * (LOOK_BACK + 1))  # a round of many calls, which random lists seldom are
 @given(HISTORIES, st.lists(st.sampled_from([TEXT, CALL, RESULT]), min_size=1, max_size=LOOK_BACK + 20))
 def test_the_next_request_finds_what_this_one_stored(history: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
     """However the history grows by up to 40 blocks, some mark is at most LOOK_BACK blocks behind the end of the last one."""

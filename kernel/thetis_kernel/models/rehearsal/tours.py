@@ -77,7 +77,7 @@ def tour(scene: Scene) -> Script:
         f"2. I read {named(path)}: {_counted(len(content(read).splitlines()), 'line', 'lines')}."
         if read.ok
         else f"2. I could not read {named(path)}: {read.text.strip()}",
-        f"3. I searched for “{word}”: {_matches(found)}.",
+        f"3. I searched for “{word}”: {_matches(found).rstrip('.')}.",
     ]
     if not writing:
         ending = "Creating a file and running a command come next, but this mode is read-only. Switch the mode to see them."
@@ -85,7 +85,7 @@ def tour(scene: Scene) -> Script:
     text = f"# The tour was here\n\nThis checkout holds {_counted(len(names), 'entry', 'entries')} at its top.\n"
     words = f"**Step 4 of 5: changing something.** I write {named(TOUR_FILE)} on this conversation's own branch."
     [written] = yield Step(words, [call("write", path=TOUR_FILE, contents=text)])
-    seen.append(f"4. {'I' if written.ok else 'Writing did not work:'} {written.text.strip()}.")
+    seen.append(f"4. {'I' if written.ok else 'Writing did not work:'} {written.text.strip().rstrip('.')}.")
     [ran] = yield Step("**Step 5 of 5: running a command.**", [call("run", command=f"wc -l {TOUR_FILE}")])
     seen.append(f"5. I ran `wc -l {TOUR_FILE}`:\n\n{fenced(ran.text, 'text')}")
     ending = (
