@@ -60,6 +60,7 @@ class StatusView:
     branch: str = ""
     walls: str = ""
     walled: bool = True
+    network: bool = False
     state: str = ""
 
 
@@ -270,6 +271,7 @@ class State:
             branch=one_line(conversation.branch) if conversation else "",
             walls=one_line(self.status.walls) if self.status else "",
             walled=self.status is None or self.status.walls != "none",
+            network=conversation is not None and conversation.network,
             state=state,
         )
 

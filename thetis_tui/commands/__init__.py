@@ -7,6 +7,7 @@ from thetis_tui.commands.base import Command
 from thetis_tui.commands.conversations import (
     Archive,
     Mode,
+    Network,
     NewConversation,
     NextConversation,
     PreviousConversation,
@@ -18,7 +19,7 @@ from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume,
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Search, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
-    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), CarryOut(), Consent(),
+    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Network(), CarryOut(), Consent(),
     Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(),
     Title(), Archive(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )

@@ -94,6 +94,26 @@ class Mode(Command):
         app.refresh_views()
 
 
+class Network(Command):
+    id = "network"
+    title = "Switch the network of commands on or off"
+    help = "Let the commands of this conversation use the network, from the next turn on; for this conversation alone."
+    slash = "network"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.conversation is not None
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        conversation = app.state.conversation
+        if conversation is None:
+            return
+        on = argument.strip() == "on" if argument.strip() in ("on", "off") else not conversation.network
+        await app.ask(app.client.set(conversation.id, "network", "true" if on else "false"))
+        what = "may use the network" if on else "have no network"
+        app.say(f"Commands of this conversation {what} from the next turn on.", level="warn" if on else "info")
+        app.refresh_views()
+
+
 class Title(Command):
     id = "title"
     title = "Rename conversation…"

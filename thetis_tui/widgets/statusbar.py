@@ -68,6 +68,8 @@ class StatusBar(Widget):
             out.append((view.model, "$text-muted"))
         if view.walls:
             out.append((_WALLS.get(view.walls, view.walls), "$text-muted" if view.walled else "$text-warning"))
+        if view.network:
+            out.append(("network on", "$text-warning"))
         if view.branch:
             out.append((view.branch, "$text-muted"))
         if self.tokens:

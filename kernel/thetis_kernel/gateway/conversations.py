@@ -19,7 +19,7 @@ from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store.rows import SessionRow
 
 MAX_TITLE = 120
-SETTINGS = ("mode", "model", "title", "archived")
+SETTINGS = ("mode", "model", "title", "archived", "network")
 BRIDGES = frozenset({"discord"})
 """Origins of conversations other people write into: their mode is what they were begun with, for ever."""
 
@@ -78,7 +78,9 @@ class Conversations:
         elif name == "title":
             value = cutting.head(" ".join(value.split()), MAX_TITLE)
         elif value not in ("true", "false"):
-            raise UsageError(f"archived is true or false, not {value!r}.")
+            raise UsageError(f"{name} is true or false, not {value[:40]!r}.")
+        elif name == "network":
+            await self._check_network(session)
         await self._log.append(session, SettingChanged(name=name, value=value))
 
     async def delete(self, session: str) -> None:
@@ -102,7 +104,8 @@ class Conversations:
             branch=branch_name(row.id) if row.preview else "",
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
             last_seq=row.last_seq, preview=row.preview, archived=row.archived,
-            spent=spent, turn_spent=turn_spent, asking=len(state.approvals) if state else 0)
+            spent=spent, turn_spent=turn_spent, asking=len(state.approvals) if state else 0,
+            network=state.network if state else False)
 
     def _state(self, row: SessionRow) -> State:
         if row.damaged:
@@ -119,6 +122,13 @@ class Conversations:
         started = (await self._log.state(session)).started
         if started is None or started.origin in BRIDGES:
             raise Refused("The mode of a conversation that came over a bridge cannot be changed.", capability="config",
+                          hint="Begin one of your own, or fork it.")
+
+    async def _check_network(self, session: str) -> None:
+        """Raise Refused for a conversation that came over a bridge: other people write into it."""
+        started = (await self._log.state(session)).started
+        if started is None or started.origin in BRIDGES:
+            raise Refused("The network of a conversation that came over a bridge stays off.", capability="config",
                           hint="Begin one of your own, or fork it.")
 
     def _check_mode(self, mode: str) -> None:

@@ -125,9 +125,10 @@ class Repository:
         spill = self._paths.spill / short(session)
         await asyncio.to_thread(lambda: spill.mkdir(exist_ok=True, mode=0o700))
         walls = self._settings.walls
+        network = walls.network or (await self._log.state(session)).network
         return Place(
             worktree=str(worktree), workspace=str(self._paths.workspace), spill=str(spill), git_dirs=[info.common_dir],
-            readable=list(dict.fromkeys([*walls.readable, *linked])), network=walls.network, unwalled=walls.unwalled,
+            readable=list(dict.fromkeys([*walls.readable, *linked])), network=network, unwalled=walls.unwalled,
             command_timeout_ms=walls.command_timeout_ms,
             readable_secrets=list(self._settings.files.readable_secrets))
 

@@ -28,6 +28,7 @@ class Conversation(msgspec.Struct, frozen=True):
     requests for consent.
 
     `spent`: what it used and cost until now; `turn_spent`: the running turn's part of that, or the last one's.
+    `network`: a person switched the network of its commands on.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Conversation(msgspec.Struct, frozen=True):
     asking: int = 0
     spent: Spent = Spent()
     turn_spent: Spent = Spent()
+    network: bool = False
 
 
 class ModeInfo(msgspec.Struct, frozen=True):

@@ -236,7 +236,7 @@ class BranchOp(Body, frozen=True, tag="branch-op"):
 
 
 class SettingChanged(Body, frozen=True, tag="setting-changed"):
-    """A setting of this conversation: mode, model, title, archived. `by`: user or kernel."""
+    """A setting of this conversation: mode, model, title, archived, network. `by`: user or kernel."""
 
     name: str
     value: str

@@ -65,6 +65,7 @@ class SessionState(msgspec.Struct):
     model: str = ""
     title: str = ""
     archived: bool = False
+    network: bool = False
     turn: TurnStarted | None = None
     last_started: TurnStarted | None = None
     turns: int = 0
@@ -201,7 +202,7 @@ class _Result(msgspec.Struct, gc=False):
 def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     """A conversation begins; for a fork, after all it inherited: what belongs to the parent alone is dropped."""
     state.started = body
-    state.mode, state.model, state.archived = body.mode, body.model, False
+    state.mode, state.model, state.archived, state.network = body.mode, body.model, False, False
     state.branch = state.materialised = None
     state.approvals.clear()
     state.grants.clear()
@@ -287,6 +288,8 @@ def _setting(state: SessionState, seq: int, body: SettingChanged) -> None:
         state.model = body.value
     elif body.name == "archived":
         state.archived = body.value == "true"
+    elif body.name == "network":
+        state.network = body.value == "true"
 
 
 def _value(state: SessionState, seq: int, body: StateChanged) -> None:

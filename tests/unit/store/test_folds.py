@@ -159,9 +159,10 @@ def test_unread_nudges_are_a_persons_after_the_last_reply():
 
 def test_a_fork_starts_afresh_where_its_parent_is_concerned():
     log = [started(), BranchOp("materialised", True), StateChanged("notes", "a", "1"), ChildStarted("c", "l", "t"),
-           Approval("a", "c", "w"), SettingChanged("archived", "true"), started(mode="plan", relation="fork")]  # fmt: skip
+           Approval("a", "c", "w"), SettingChanged("archived", "true"), SettingChanged("network", "true"),
+           started(mode="plan", relation="fork")]  # fmt: skip
     state = folds.fold(events(*log))
-    assert state.materialised is None and state.children == {} and state.approvals == {} and not state.archived
+    assert state.materialised is None and state.children == {} and state.approvals == {} and not state.archived and not state.network
     assert state.notes == {"a": "1"} and state.mode == "plan"
 
 

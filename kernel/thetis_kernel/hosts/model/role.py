@@ -27,8 +27,9 @@ from thetis_kernel.supervise.context import ChildContext
 def serve(context: ChildContext) -> None:
     """Answer until asked to stop."""
     host = ModelHost(standard(context.settings), context.settings)
-    peer = context.connect(asks={ConfigureModels: host.configure, PrintKeys: host.print_keys, ListModels: host.models, Complete: host.complete},
-                           quick={ListModels})
+    peer = context.connect(
+        asks={ConfigureModels: host.configure, PrintKeys: host.print_keys, ListModels: host.models, Complete: host.complete},
+        quick={ListModels})
     host.batches = Batches(lambda stream, items: peer.tell(Streamed(stream=stream, items=items)))
     context.run()
 

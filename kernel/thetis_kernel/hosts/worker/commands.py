@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -25,6 +26,9 @@ from thetis_kernel.walls.toolchains import Toolchains, find
 
 NO_WALLS = "THETIS_WALLS"
 """Set to `none`, this machine counts as one without walls: commands then need a person's consent."""
+NO_NETWORK = re.compile(
+    r"could not resolve|name resolution|name or service not known|network is unreachable|getaddrinfo|no route to host", re.I)
+"""What programs say when there is no network; the agent is told why."""
 OUTPUT_BYTES = 32 * 1024
 """Of a command's output that reaches the log; the whole goes to the spill."""
 
@@ -83,8 +87,11 @@ class WalledCommands:
         }
         if result.truncated:
             answer["total_bytes"] = result.total_bytes
-        if result.notes:
-            answer["notes"] = list(result.notes)
+        notes = list(result.notes)
+        if not self._place.network and result.exit_code and NO_NETWORK.search(result.output):
+            notes.append("The network is off in this conversation. A person can switch it on for it: /network.")
+        if notes:
+            answer["notes"] = notes
         return answer
 
     def reading(self, base: Path, program: list[str]) -> list[str]:
