@@ -19,6 +19,7 @@ from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
 from thetis_kernel.gateway.body.watchdog import Watchdog
+from thetis_kernel.gateway.describing import description
 from thetis_kernel.gateway.endings import Endings
 from thetis_kernel.gateway.guests import AGENT, Guests
 from thetis_kernel.gateway.log import Log
@@ -36,7 +37,7 @@ from thetis_kernel.protocol.events import (
     TurnStarted,
     User,
 )
-from thetis_kernel.protocol.ids import branch_name, new_turn_id
+from thetis_kernel.protocol.ids import new_turn_id
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
 from thetis_kernel.store.queueing import next_of
 
@@ -325,11 +326,11 @@ class Turns:
         finally:
             worktree.cancel()
         place, (worker, agent, tools) = worktree.result(), others.result()
-        description = await self._turn_json(turn)
+        described = await self._described(turn)
         turn.deliver = worker.peer.tell  # first: a mode changed from here on is told, one changed before is read below
         mode = self._modes.get((await self._log.state(turn.session)).mode)
         place = msgspec.structs.replace(place, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask))
-        ask = RunTurn(turn=turn.id, turn_json=description, agent=agent, tools=tools, place=place)
+        ask = RunTurn(turn=turn.id, turn_json=described, agent=agent, tools=tools, place=place)
         running = asyncio.ensure_future(worker.peer.call(ask, timeout=None))
         stopped = asyncio.ensure_future(turn.stop.wait())
         try:
@@ -367,24 +368,11 @@ class Turns:
     async def unstarted(self, session: str) -> tuple[str, bytes]:
         """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
         turn = Turn(session, new_turn_id(), 0)
-        return turn.id, await self._turn_json(turn)
+        return turn.id, await self._described(turn)
 
-    async def _turn_json(self, turn: Turn) -> bytes:
+    async def _described(self, turn: Turn) -> bytes:
         state = await self._log.state(turn.session)
-        mode = self._modes.get(state.mode)
-        models = {model.id: model for model in await self._models.models()}
-        chosen = models.get(state.model) or next(iter(models.values()))
-        agent = self._settings.agent
-        return msgspec.json.encode({
-            "session": turn.session,
-            "turn": turn.id,
-            "attempt": turn.attempt,
-            "mode": {"id": mode.id, "label": mode.label, "read_only": mode.read_only, "prompt": mode.prompt},
-            "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output},
-            "root": {"path": ".", "branch": branch_name(turn.session)},
-            "limits": {"iterations": agent.max_iterations, "tokens": agent.max_tokens,
-                       "wall_ms": int(agent.max_minutes * 60_000)},
-        })
+        return description(turn, state, self._modes, await self._models.models(), self._settings)
 
     async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
         """The attempt number of a turn that must follow at once, or -1."""

@@ -45,7 +45,7 @@ def test_one_event_of_each_kind():
     rendered = render_plain(found)
     assert [r.seq for r in rendered] == [e.seq for e in found]
     empty = {e.kind for e, r in zip(found, rendered, strict=True) if not r.blocks}
-    assert empty - {"queued", "queue-edited", "queue-recalled"} == {"turn-started"}
+    assert empty - {"spending", "queued", "queue-edited", "queue-recalled"} == {"turn-started"}
     assert all(bounded(r) == r for r in rendered)
 
 
