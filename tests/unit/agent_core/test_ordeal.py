@@ -43,7 +43,7 @@ def test_five_thousand_conversations(agent: SimpleNamespace, dice: Random) -> No
     judge(agent, dice)
 
 
-def test_the_dice_reach_everything(agent: SimpleNamespace) -> None:
+def test_a_hundred_conversations_reach_everything(agent: SimpleNamespace) -> None:
     """The generator itself: what it never does, it proves nothing about."""
     kinds: set[str] = set()
     notes: set[str] = set()
