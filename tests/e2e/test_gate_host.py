@@ -27,7 +27,7 @@ async def test_good_guests_pass_and_describe_themselves(aspect):
     verdict = await judged(source)
     assert verdict.ok, verdict.steps[-1]
     assert verdict.key == artifact_key(source)
-    assert [step.step for step in verdict.steps] == ["manifest", "layout", "imports", "compile", "exports", "smoke"]
+    assert [step.step for step in verdict.steps] == ["manifest", "layout", "imports", "compile", "exports", "smoke", "tests"]
     assert len(verdict.bundle) > 500
     assert json.loads(verdict.describes)["name"]
 

@@ -7,6 +7,7 @@ import json
 import pytest
 from thetis_kernel.errors import GuestError
 from thetis_kernel.forge.candidate import Candidate
+from thetis_kernel.forge.fakes.log import specimens
 from thetis_kernel.forge.manifest import Manifest
 from thetis_kernel.forge.steps import smoke
 
@@ -14,6 +15,8 @@ from tests.unit.forge.bench import FakeBench
 from tests.unit.forge.guests import TOOL_MAIN, good, tool
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+
+SPECIMENS = len(specimens().events)
 
 
 def run(source, bench, name="probe"):
@@ -211,7 +214,7 @@ BAD_GATEWAYS = [
     ({"render_events": '[{"seq": 1, "blocks": [{"kind": 3}]}]'}, "as protocol.blocks describes them"),
     ({"render_events": without("rewind")}, "hides the user event"),
     ({"render_events": lambda h, e: drawn(h, json.dumps(json.loads(e)[:-1]))}, "left out the weather event"),
-    ({"render_events": lambda h, e: drawn(h, json.dumps(json.loads(e) * 2))}, "returned 44 events for 22"),
+    ({"render_events": lambda h, e: drawn(h, json.dumps(json.loads(e) * 2))}, f"returned {2 * SPECIMENS} events for {SPECIMENS}"),
     ({"render_events": lambda h, e: drawn(h, e) + " " * (next(counter) + 1)}, "differently each time"),
     ({"render_events": lambda h, e: drawn(h, e if e != "[]" else '[{"seq": 1, "kind": "x"}]')}, "something of no events"),
 ]

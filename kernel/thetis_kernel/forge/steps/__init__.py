@@ -6,7 +6,7 @@ A further check is a module and a line here.
 from __future__ import annotations
 
 from thetis_kernel.forge.candidate import Step
-from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, smoke
+from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, own_tests, smoke
 
 STEPS: tuple[Step, ...] = (
     Step("manifest", manifest.run),
@@ -15,4 +15,5 @@ STEPS: tuple[Step, ...] = (
     Step("compile", compiles.run),
     Step("exports", exports.run),
     Step("smoke", smoke.run),
+    Step("tests", own_tests.run),
 )
