@@ -124,8 +124,8 @@ class Gateway:
             await asyncio.to_thread(store.close)
             raise
         if warm:
+            gateway._warm(gateway.models.warm())  # first: where there is a provider, a first turn waits for its SDK most
             gateway._warm(gateway.repository.inspect())
-            gateway._warm(gateway.models.warm())
             gateway._warm(gateway.guests.agent())
         return gateway
 
