@@ -46,12 +46,12 @@ class Asking:
         app.state.requests[session] = {one.id: one for one in await app.ask(app.client.approvals(session))}
         self.look()
 
-    def look(self) -> None:
+    def look(self, *, at_once: bool = False) -> None:
         """Bring up the form if something is open here and nothing is in its way; otherwise see again shortly."""
         app = self._app
-        if self._planned or self._sheet is not None or not self._next():
+        if (self._planned and not at_once) or self._sheet is not None or not self._next():
             return
-        quiet = time.monotonic() - app.desk.prompt.typed_at
+        quiet = QUIET if at_once else time.monotonic() - app.desk.prompt.typed_at
         if quiet >= QUIET and app.screen is app.desk:
             app.run_worker(self._show(), group="asking", exit_on_error=True)
         else:
@@ -72,8 +72,7 @@ class Asking:
         """The person wants to see what is open."""
         self.later.clear()
         if self._open():
-            self._app.desk.prompt.typed_at = float("-inf")
-            self.look()
+            self.look(at_once=True)
         else:
             self._app.say("Nothing waits for your consent here.")
 

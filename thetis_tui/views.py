@@ -46,7 +46,7 @@ def activity_of(state: State) -> Activity | None:
     if turn is None:
         return None
     if state.asking() and not turn.stopping:
-        return Activity("waiting for your consent · ctrl+l", turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
+        return Activity("asks for consent: ctrl+l", turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
     return Activity(turn.doing, turn.started, turn.tokens_in, turn.tokens_out, turn.stopping)
 
 

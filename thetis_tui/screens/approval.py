@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
-from thetis_kernel.protocol.approvals import Part
+from thetis_kernel.protocol.approvals import Part, hidden
 from thetis_kernel.protocol.events import Approval
 
 from thetis_tui.difflines import diff_lines
@@ -32,12 +32,12 @@ _QUESTIONS = {
     "branch": "Do this to the branch?", "config": "Change a setting?", "ssh": "Reach another machine?",
 }  # fmt: skip
 _SHOWN_PARTS = 6
-_HIDDEN = re.compile(r"[^\n\t -~]")
+_PERHAPS = re.compile(r"[^\n\t -~]")
 
 
 def stark(text: str) -> str:
     """`text` with everything visible that a reader could miss: joiners, odd blanks and all `visible` shows too."""
-    return _HIDDEN.sub(lambda m: m[0] if m[0].isprintable() else f"\u27e8U+{ord(m[0]):04X}\u27e9", visible(text))
+    return _PERHAPS.sub(lambda m: m[0] if not hidden(m[0]) else f"\u27e8U+{ord(m[0]):04X}\u27e9", visible(text))
 
 
 class Exactly(LineBlock):
@@ -124,10 +124,13 @@ class ApprovalSheet(Dialog[str]):
         return self.has_class("-read")
 
     def _seen(self) -> None:
+        answers = list(self.query(".answer"))
+        if len(answers) != len(self._options):
+            return  # not there yet, or going already
         scroll = self.query_one(VerticalScroll)
         if scroll.is_attached and scroll.size.height and scroll.scroll_y >= scroll.max_scroll_y:
             self.add_class("-read")
-        for option, answer in zip(self._options, self.query(".answer"), strict=True):
+        for option, answer in zip(self._options, answers, strict=True):
             answer.set_class(not self._may(option), "-barred")
             if isinstance(answer, Static):
                 answer.update(_answer(option, "" if self._may(option) else "  (read to the end first: page down)"))
@@ -191,7 +194,7 @@ def _parts(parts: list[Part]) -> Content:
 def _warning(request: Approval) -> str:
     """Why this can be allowed once only, where a person would expect more."""
     text = f"{request.what}{request.where}{request.detail}"
-    if any(not char.isprintable() and char not in "\n\t" for char in text):
+    if any(map(hidden, text)):
         return "It holds invisible or control characters, shown as ⟨U+…⟩ or as pictures. Once only."
     if request.cut:
         return "It is too long to be shown whole. Once only."

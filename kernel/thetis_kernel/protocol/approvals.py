@@ -42,6 +42,17 @@ class Rule(msgspec.Struct, frozen=True):
     created_ms: int = 0
 
 
+_BLANK = frozenset(
+    [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10),
+     *range(0xE0100, 0xE01F0)])
+"""Characters that count as printable and cannot be seen: fillers, the grapheme joiner, variation selectors, empty braille."""
+
+
+def hidden(char: str) -> bool:
+    """Whether a reader could miss this character: control, formatting, odd blanks, fillers. Newline and tab are plain."""
+    return (not char.isprintable() and char not in "\n\t") or ord(char) in _BLANK
+
+
 def digest(*texts: str) -> str:
     """SHA-256 hex over texts, each with its length, so that no two lists of texts give the same."""
     whole = hashlib.sha256()

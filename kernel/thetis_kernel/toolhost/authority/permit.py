@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.protocol.approvals import Part, digest
+from thetis_kernel.protocol.approvals import Part, digest, hidden
 from thetis_kernel.protocol.worker import AskApproval
 from thetis_kernel.toolhost.authority import shell
 from thetis_kernel.toolhost.authority.intended import MAX_DETAIL, Intended, Subject
@@ -96,7 +96,7 @@ def request(context: TurnContext, capability: Capability, call: str, intended: I
     tool = context.callers.get(call, "")
     where = " · ".join(part for part in (intended.where, f"by the tool {tool}" if tool else "") if part)
     cut = max(0, len(detail) - MAX_DETAIL)
-    plain = all(char.isprintable() or char in "\n\t" for char in intended.what + where + detail)
+    plain = not any(map(hidden, intended.what + where + detail))
     parts = [Part(text=s.text, rule=s.rule, session=s.session, wide=s.wide) for s in subjects or ()]
     return AskApproval(
         turn=context.turn, call=call, capability=capability, what=intended.what, where=where, detail=detail[:MAX_DETAIL],

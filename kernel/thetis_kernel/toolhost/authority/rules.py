@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 
+from thetis_kernel.protocol.approvals import hidden
 from thetis_kernel.toolhost.authority.intended import Subject
 
 MAX_PATTERN = 500
@@ -19,7 +20,7 @@ def usable(capability: str, pattern: str) -> str:
     """"" when the pattern can be a rule, else the reason why not, as a sentence."""
     if not pattern.strip() or len(pattern) > MAX_PATTERN:
         return f"A rule's pattern has 1 to {MAX_PATTERN} characters."
-    if not pattern.isprintable():
+    if any(map(hidden, pattern)) or "\n" in pattern or "\t" in pattern:
         return "A rule's pattern holds no line breaks, control or invisible characters."
     if capability == "exec" and _words(pattern.removesuffix("*")) is None:
         return "The quotes of this pattern do not end."

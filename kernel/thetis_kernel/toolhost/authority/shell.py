@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 
+from thetis_kernel.protocol.approvals import hidden
 from thetis_kernel.toolhost.authority.intended import Subject
 
 MAX_COMMAND = 4000
@@ -61,7 +62,7 @@ class _Command:
 
 def parts(command: str) -> tuple[Subject, ...] | None:
     """The command's simple commands in order, as subjects; None when any of it is not surely understood."""
-    if len(command) > MAX_COMMAND or not all(char.isprintable() or char in "\n\t" for char in command):
+    if len(command) > MAX_COMMAND or any(map(hidden, command)):
         return None
     try:
         found = _Reader(command).read()
