@@ -99,6 +99,11 @@ def _run(value: dict[str, Any]) -> Block:
     return {"title": " · ".join(filter(None, [ended, quiet])), "body": output}
 
 
+def _picture(value: dict[str, Any]) -> Block:
+    kind = "PDF" if text(value, "media_type") == "application/pdf" else "picture"
+    return {"title": f"{kind}, {size(number(value, 'size'))}", "body": ""}
+
+
 def _read(value: dict[str, Any]) -> Block:
     first, lines, total = number(value, "first", 1), number(value, "lines"), number(value, "total")
     part = f"lines {first}-{first + lines - 1} of {total:,}" if lines < total else counted(total, "line")
@@ -168,6 +173,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] =
     *terminals.SHAPES,
     *forging.SHAPES,
     (("exit", "output"), _run),
+    (("media_type", "attachment"), _picture),
     (("text", "first", "total"), _read),
     (("bytes", "created"), _write),
     (("key", "forgotten"), _note),

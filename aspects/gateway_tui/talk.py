@@ -31,7 +31,8 @@ def nudge(body: dict[str, Any]) -> list[Block]:
     """What a person says while the agent works, or the system."""
     if text(body, "source", "user") == "system":
         return [{"kind": "note", "body": text(body, "text"), "tone": "muted"}]
-    return [{"kind": "user", "body": text(body, "text"), "tone": "muted"}]
+    fields = [("attached", _attachment(each)) for each in objects(body, "attachments")]
+    return [{"kind": "user", "body": text(body, "text"), "tone": "muted", "fields": fields}]
 
 
 def assistant(body: dict[str, Any]) -> list[Block]:

@@ -45,8 +45,11 @@ def _session_started(body: ev.SessionStarted) -> list[Block]:
 
 
 def _user(body: ev.User) -> list[Block]:
-    attached = [f"{blob.name or blob.digest[:12]} ({blob.media_type}, {blob.size} bytes)" for blob in body.attachments]
-    return [Block("user", title=body.author, body=body.text, fields=[("attached", words) for words in attached])]
+    return [Block("user", title=body.author, body=body.text, fields=_attached(body.attachments))]
+
+
+def _attached(blobs: list[ev.BlobRef]) -> list[tuple[str, str]]:
+    return [("attached", f"{blob.name or blob.digest[:12]} ({blob.media_type}, {blob.size} bytes)") for blob in blobs]
 
 
 def _assistant(body: ev.Assistant) -> list[Block]:
@@ -79,7 +82,7 @@ def _result(body: ev.ToolResult) -> list[Block]:
 
 def _nudge(body: ev.Nudge) -> list[Block]:
     if body.source == "user":
-        return [Block("user", title="while it works", body=body.text)]
+        return [Block("user", title="while it works", body=body.text, fields=_attached(body.attachments))]
     return [Block("note", body=body.text, tone="muted")]
 
 

@@ -279,3 +279,10 @@ def test_what_a_turn_cost_reads_as_the_kernel_says_it(guest: ModuleType, spent: 
     body = {"kind": "turn-finished", "stopped_by": "stop", "spent": spent}
     (block,) = guest.render_events([{"seq": 1, "kind": "turn-finished", "body": body}])[0]["blocks"]
     assert [value for label, value in block["fields"] if "$" in value or "unknown" in value] == ([words] if words else [])
+
+
+def test_a_picture_that_was_read_is_a_line(guest: ModuleType) -> None:
+    content = json.dumps({"path": "a.png", "media_type": "image/png", "size": 2_000, "attachment": {"digest": "d"}})
+    body = {"kind": "tool-result", "call": "c", "outcome": "ok", "content": content}
+    (block,) = guest.render_events([{"seq": 1, "kind": "tool-result", "body": body}])[0]["blocks"]
+    assert block["title"].startswith("picture, 2") and not block["body"]

@@ -10,16 +10,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from thetis_kernel.errors import UsageError
+from thetis_kernel.errors import StoreError, UsageError
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.models import media as putting
 from thetis_kernel.models.catalog import Model
 from thetis_kernel.models.media import Media
 from thetis_kernel.protocol import media
-from thetis_kernel.protocol.events import BlobRef
+from thetis_kernel.protocol.events import BlobRef, Nudge, ToolResult, User
 from thetis_kernel.protocol.history import violations
 from thetis_kernel.store.blobs import Blobs
+from thetis_kernel.store.store import Store
 
+from tests.support.logs import new
 from tests.support.pictures import pdf, png
 
 SEES = Model("m", "p", "m", "Sees", pictures=True, documents=True)
@@ -135,3 +137,22 @@ def test_the_newest_pictures_fit_and_the_older_ones_are_named(
     monkeypatch.setattr(putting, "MAX_BYTES", refs[1].size + refs[2].size)
     told = Media(str(tmp_path / "blobs")).resolved([user(shown(ref)) for ref in refs], SEES)
     assert [message["content"][1]["type"] for message in told] == ["text", "image", "image"]
+
+
+@pytest.mark.parametrize("body", [User("look"), Nudge("look"), ToolResult("c", "ok", "{}")])
+def test_what_an_event_refers_to_stays_as_long_as_its_conversation(tmp_path: Path, body: Any) -> None:
+    store = Store.open(tmp_path)
+    try:
+        session = new(store)
+        ref = store.blobs.put(png(), media_type="image/png", name="a.png")
+        store.append(session, msgspec.structs.replace(body, attachments=[ref])).result(10)
+        os.utime(store.blobs.path(ref.digest), (0, 0))
+        assert store.sweep() == 0 and ref.digest in store.blobs
+        store.delete(session)
+        store.kv_put("x", "y", b"z")  # the writer has been through the trash
+        assert ref.digest not in store.blobs
+        gone = store.append(new(store), msgspec.structs.replace(body, attachments=[ref]))
+        with pytest.raises(StoreError, match="missing"):
+            gone.result(10)
+    finally:
+        store.close()
