@@ -167,10 +167,7 @@ class ThetisApp(Fatal, Early, App[int]):
     @work(group="queue")
     async def learn_queue(self, session: str) -> None:
         """Ask again what waits in a conversation."""
-        try:
-            await self.speech.learn_queue(session)
-        except ThetisError as error:
-            self.fail(error)
+        await self.speech.learn_queue(session)
 
     @work(exclusive=True, group="status")
     async def refresh_status(self) -> None:
@@ -282,7 +279,7 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
-        await self.speech.learn_queue(view.session)
+        self.learn_queue(view.session)
         self.refresh_views()
 
     # --- what widgets say
@@ -372,12 +369,13 @@ def run(
     *,
     conversation: str = "",
     leave: Callable[[], Awaitable[None]] | None = None,
+    left: Callable[[str], None] | None = None,
     theme: str = "thetis-dark",
 ) -> int:
     """Run the screen until the person leaves; returns the exit status.
 
     `connect` is awaited in this function's event loop after the first paint. `conversation`: an id or prefix to open.
-    `leave` is awaited after the screen is gone, on every way out.
+    `leave` is awaited after the screen is gone, on every way out; then `left` is told the conversation looked at last.
     """
     from thetis_tui.fatal import end_on_signals
 
@@ -394,5 +392,9 @@ def run(
                 if leave is not None:
                     await leave()
 
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+    finally:
+        if left is not None and app.state.current:
+            left(app.state.current)
     return app.return_code or 0

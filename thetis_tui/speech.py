@@ -108,7 +108,11 @@ class Speech:
         queues = self._app.state.queues
         while True:
             before = queues.news
-            words = await self._app.ask(self._app.client.queue(session))
+            try:
+                words = await self._app.ask(self._app.client.queue(session))
+            except ThetisError as error:
+                self._app.fail(error)
+                return
             if queues.news == before:
                 break
         queues.put(session, words)

@@ -89,6 +89,7 @@ async def test_words_are_recalled_changed_and_put_back(tmp_path: Path) -> None:
         assert await g.client.recall_queued(session, "two") == "two"
         assert await waits(g, session) == ["one", "three"]
         await g.client.edit_queued(session, "two", "zwei")
+        assert await waits(g, session) == ["one", "zwei", "three"]
         await g.client.edit_queued(session, "three", "drei")
         assert await waits(g, session) == ["one", "zwei", "drei"]
         with pytest.raises(RemoteError, match="nothing to say"):

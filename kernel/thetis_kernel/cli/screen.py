@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
 from thetis_kernel.cli.reach import Reached, locate, reach
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import RootError, UsageError
+from thetis_kernel.protocol.ids import short
 
 
 def screen(arguments: argparse.Namespace) -> int:
@@ -37,4 +39,10 @@ def screen(arguments: argparse.Namespace) -> int:
         for found in opened:
             await found.close()
 
-    return run(connect, leave=leave, conversation=arguments.conversation)
+    return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation)
+
+
+def _farewell(session: str) -> None:
+    """The way back, on every way out: also when the screen failed or a signal ended it."""
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        print(f"conversation {short(session)}; go on with: thetis --conversation {short(session)}", flush=True)

@@ -137,11 +137,20 @@ async def test_an_answer_from_before_the_news_is_not_taken_for_the_queue() -> No
     async with screen(FakeGateway()) as s:
         session = await busy(s)
         await queue(s, "one")
-        gate = s.gateway.gates[q.GetQueue] = asyncio.Event()
+        answer, asked, may = s.gateway.client.queue, asyncio.Event(), asyncio.Event()
+
+        async def late(session: str) -> list[q.QueuedWords]:
+            words = await answer(session)
+            asked.set()
+            await may.wait()
+            return words
+
+        s.gateway.client.queue = late  # type: ignore[method-assign]
         s.app.learn_queue(session)
-        await s.until(lambda: s.gateway.asked(q.GetQueue))
+        await asked.wait()
         await queue(s, "two")
-        gate.set()
+        s.gateway.client.queue = answer  # type: ignore[method-assign]
+        may.set()
         await s.calm()
         assert shown(s) == ["one", "two"]
 
