@@ -109,9 +109,9 @@ class ApprovalSheet(Dialog[str]):
                 yield Static(_answer(option), classes="answer -marked" if index == 0 else "answer")
 
     def on_mount(self) -> None:
-        scroll = self.query_one(VerticalScroll)
-        self.watch(scroll, "scroll_y", self._seen, init=False)
-        self.watch(scroll, "virtual_size", self._seen, init=False)
+        for scroll in self.query(VerticalScroll):  # none when the program is going at this very moment
+            self.watch(scroll, "scroll_y", self._seen, init=False)
+            self.watch(scroll, "virtual_size", self._seen, init=False)
         self.call_after_refresh(self._seen)
 
     def _arm(self) -> None:
