@@ -14,15 +14,22 @@ from thetis_kernel.store.folds import SessionState, apply
 from thetis_kernel.store.scrub import safe
 from thetis_kernel.store.store import Store
 
+LARGE = 16 * 1024
+"""Bytes of a body from which on searching it takes longer than starting a thread for it (0.3 us a byte)."""
+
+
+def encoded(body: Body) -> tuple[Body, bytes]:
+    """The body and its JSON; one that has none is made safe first. Raises StoreError for what the store would refuse."""
+    try:
+        return body, encode_body(body)
+    except (UnicodeEncodeError, RecursionError, TypeError, ValueError):
+        return safe(body)  # type: ignore[return-value]  # a Body stays one
+
 
 def scrubbed(body: Body, scrubber: Scrubber) -> Body:
     """The body without secrets; the same object when it holds none."""
-    try:
-        raw = encode_body(body)
-        clean = scrubber.json(raw)
-    except (UnicodeEncodeError, RecursionError, TypeError, ValueError):
-        body, raw = safe(body)  # type: ignore[assignment]  # a Body stays one; what cannot be saved the store refuses
-        clean = scrubber.json(raw)
+    body, raw = encoded(body)
+    clean = scrubber.json(raw)
     if clean is raw:
         return body
     found = decode_body(kind_of(body), clean)
@@ -45,7 +52,7 @@ class Log:
     async def append_many(self, session: str, bodies: Sequence[Body], *, event_ids: Sequence[str] = ()) -> list[Event]:
         """Append several events as one atomic group."""
         ids = list(event_ids) or [""] * len(bodies)
-        bodies = [scrubbed(body, self.scrubber) for body in bodies]
+        bodies = [await self._without_secrets(body) for body in bodies]
         state = await self.state(session)
         known = state.seq
         events = await asyncio.wrap_future(self.store.append_many(session, list(zip(bodies, ids, strict=True))))
@@ -55,6 +62,12 @@ class Log:
                 self._fold(session, event)
         crash.point("ack.after")
         return events
+
+    async def _without_secrets(self, body: Body) -> Body:
+        """`scrubbed`; a large body is searched beside the loop, which has others to serve."""
+        if len(encoded(body)[1]) <= LARGE:
+            return scrubbed(body, self.scrubber)
+        return await asyncio.to_thread(scrubbed, body, self.scrubber)
 
     def _fold(self, session: str, event: Event) -> None:
         state = self._states.get(session)
