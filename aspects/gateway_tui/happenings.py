@@ -169,9 +169,11 @@ def approval(body: dict[str, Any]) -> list[Block]:
     """A request for consent, or its answer."""
     capability, decision = text(body, "capability"), text(body, "decision")
     if not decision:
-        return [{"kind": "note", "title": f"Asks for your consent: {capability}", "body": text(body, "what"), "tone": "warn"}]
+        what, first = text(body, "what"), text(body, "detail").partition("\n")[0][:300]
+        asked = f"{what}: {first}" if first and capability != "write" else what
+        return [{"kind": "note", "title": f"Asks for your consent: {capability}", "body": asked, "tone": "warn"}]
     words = {"allow-once": "allowed once", "allow-session": "allowed in this conversation", "allow-rule": "allowed by a rule",
-             "deny": "denied"}.get(decision, decision)  # fmt: skip
+             "deny": "denied", "used": "done, as allowed before"}.get(decision, decision)  # fmt: skip
     return [{**_state(f"{capability}: {words}"), "tone": "warn" if decision == "deny" else "muted"}]
 
 

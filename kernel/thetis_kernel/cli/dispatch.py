@@ -52,6 +52,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.trust import trust
 
             return trust(arguments)
+        case "rules":
+            from thetis_kernel.cli.rules import rules
+
+            return rules(arguments)
         case "setup":
             from thetis_kernel.cli.setup import setup
 

@@ -21,7 +21,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                               description="Say something to the agent, print its answer, exit 0 when the turn finished.")
     run.add_argument("prompt", metavar="PROMPT", help="what to say; - reads standard input")
     run.add_argument("--conversation", metavar="ID", default="", help="go on with this conversation")
-    run.add_argument("--mode", default="", help="mode of a new conversation (agent, plan)")
+    run.add_argument("--mode", default="", help="mode of a new conversation (agent, ask, plan, chat, or one of yours)")
     run.add_argument("--model", default="", help="model of a new conversation")
     run.add_argument("--attach", metavar="FILE", action="append", default=[],
                      help="show the model a picture or a PDF (may be repeated)")
@@ -55,6 +55,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     trust.add_argument("--list", action="store_true", help="every checkout you trust")
     _common(trust)
     _json(trust, "print JSON")
+
+    rules = commands.add_parser("rules", help="what you allowed for good in this root",
+                                description="Effects that mode ask does not ask about any more in this root.")
+    deeds = rules.add_subparsers(dest="action", metavar="ACTION")
+    add = deeds.add_parser("add", help="allow something for good")
+    add.add_argument("effect", metavar="EFFECT", help="exec, write, http, ...")
+    add.add_argument("pattern", metavar="PATTERN", help="a command, path or host; `git diff *`, `src/**`")
+    revoke = deeds.add_parser("revoke", help="take a rule back")
+    revoke.add_argument("id", metavar="ID", help="as the list names it")
+    for one in (rules, add, revoke):
+        _common(one)
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON list")
+    rules.set_defaults(json=False)
 
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")

@@ -165,6 +165,19 @@ async def test_a_stop_ends_the_wait(tmp_path: Path) -> None:
         assert not (await asked).allowed
 
 
+async def test_complaint_101_what_was_stopped_does_not_come_back_with_a_late_answer(tmp_path: Path) -> None:
+    async with desk(tmp_path) as d:
+        turn = Turn()
+        asked = d.ask(command("make"), turn)
+        request = await d.request()
+        turn.stop.set()
+        await asked
+        await d.log.append(SESSION, TurnFinished("t1", "cancelled"))
+        with pytest.raises(UsageError, match="not open"):
+            await d.decide(request, "allow-once")
+        assert d.resumed == []
+
+
 async def test_a_request_outlives_its_wait_and_its_answer_counts_for_the_next_try(tmp_path: Path) -> None:
     async with desk(tmp_path, wait_s=0.05) as d:
         verdict = await d.ask(command("make"))
