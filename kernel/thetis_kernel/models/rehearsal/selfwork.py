@@ -71,11 +71,11 @@ def make_a_tool(scene: Scene) -> Script:
     """Begin, write, be refused, mend, call."""
     [begun] = yield Step(f"I make myself a tool, {named(NAME)}. First the scaffold.",
                          [call("new_tool", name=NAME, description=PURPOSE)])
-    [_, written] = yield Step("Now its test and its code.", [
+    [_, written] = yield Step("Its test first, which cannot pass yet, and then its code.", [
         call("write_code", path=TEST, contents=CHECK), call("write_code", path=MAIN, contents=SOURCE)])
     if written.ok:
         return "The gate let a mistake pass that it should have found. Please report this."
-    [mended] = yield Step("The gate refuses it and names the line. I mend it.",
+    [mended] = yield Step("The gate refuses my code and names the line. I mend it.",
                           [call("patch_code", path=MAIN, old_text=MISTAKE, new_text=MENDED)])
     if not mended.ok:
         return failure(mended)
