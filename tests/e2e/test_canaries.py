@@ -130,6 +130,7 @@ async def test_no_canary_is_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
             f"run echo {FILE_KEY} {PROVIDER} {SETTING}",
             "run git remote -v",
             "run sh leak.sh > kept.txt",
+            "run sh leak.sh; seq 1 20000",
             "write plain.txt with nothing-special",
         ):
             await g.client.submit(session, words)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.gateway import spills
 from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.body.door import DevKitDoor
@@ -20,7 +22,8 @@ from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.client import Delta
-from thetis_kernel.protocol.events import BlobRef, Unknown, decode_body
+from thetis_kernel.protocol.events import BlobRef, ToolResult, Unknown, decode_body
+from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.media import MAX_PDF
 from thetis_kernel.protocol.net import Fetched
 from thetis_kernel.protocol.worker import (
@@ -150,6 +153,9 @@ class Workers:
             raise ThetisError(f"The {ask.kind} event does not fit: {error}.", code="bad-arguments") from error
         if isinstance(body, Unknown):
             raise ThetisError(f"There is no kind {ask.kind[:40]!r}.", code="bad-arguments")
+        if isinstance(body, ToolResult) and body.spill:
+            kept = self._log.store.data_dir.parent / "spill" / short(session) / Path(body.spill).name
+            await asyncio.to_thread(spills.clean, kept, self._log.scrubber)
         with turn.writing():
             return (await self._log.append(session, body, event_id=ask.event_id)).seq
 
