@@ -152,7 +152,7 @@ def test_several_side_by_side(tier: Tier, worktree: Path) -> None:
 
 @every_tier
 def test_terminal_modes_are_given_back(opened: Opened) -> None:
-    opened.start("stty raw -echo -opost ixon; printf '\\033[?1049h\\033[31m'; kill -9 $$")
+    opened.start("stty raw -echo -opost ixon; printf '\\033[?1049h\\033[31m'")
     opened.end()
     assert opened.says("echo one; echo two") == "one\ntwo\n"
     opened.start("stty -a")
