@@ -134,12 +134,12 @@ class Projector:
         return f"[{author}] {words}" if author and len(self._authors) > 1 else words
 
     def _nudge(self, seq: int, body: dict[str, Any]) -> None:
-        words = text(body, "text")
+        said = text(body, "text")
         if text(body, "source", "user") != "system":
-            self._say(seq, markers.nudge(words if words.strip() else markers.EMPTY_MESSAGE))
+            self._say(seq, markers.nudge(said if said.strip() else markers.EMPTY_MESSAGE))
             self._show(seq, body)
-        elif words.strip():
-            self._say(seq, markers.note(words))
+        elif said.strip():
+            self._say(seq, markers.note(said))
 
     def _note(self, seq: int, body: dict[str, Any]) -> None:
         if text(body, "about") in INTERRUPTIONS:

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from thetis_kernel.config.settings import Settings
-from thetis_kernel.errors import ChildError, StoreFull, ThetisError, UsageError
+from thetis_kernel.errors import ChildError, StoreFull, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.gateway.turns import MAX_WORDS, Turn, Turns
+from thetis_kernel.gateway.turns import Turn, Turns
 from thetis_kernel.protocol.events import (
     Assistant,
     Body,
@@ -136,18 +135,6 @@ async def test_words_without_a_turn_can_be_resumed_once(home: Home) -> None:
     await turns.wait_idle(home.session)
     assert not await turns.resume(home.session)
     assert len(home.bodies(TurnStarted)) == len(home.bodies(TurnFinished)) == 1
-
-
-@pytest.mark.parametrize("sign", ["x", "\\", "\x00", "☃"])
-async def test_words_no_model_could_take_are_refused_before_they_are_in_the_log(home: Home, sign: str) -> None:
-    """Once there, every later request of the conversation would hold them, and none could be sent."""
-    turns, long = Short(home.log), sign * (MAX_WORDS // (len(msgspec.json.encode(sign)) - 2) + 1)
-    with pytest.raises(UsageError) as refused:
-        await turns.submit(home.session, long, new_event_id(), False)
-    assert refused.value.code == "words-too-long" and "file" in refused.value.hint and not home.bodies(User)
-    await turns.submit(home.session, long[: len(long) // 2], new_event_id(), False)
-    await turns.wait_idle(home.session)
-    assert len(home.bodies(User)) == 1 and len(home.bodies(TurnFinished)) == 1
 
 
 async def test_no_turn_begins_once_closing_has_begun(home: Home) -> None:

@@ -12,6 +12,7 @@ from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
+from thetis_kernel.gateway.words import sendable
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Rule
@@ -110,7 +111,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
             attached.extend(await attachments.checked(ask.attachments))
 
         seq, how, turn = await in_line(ask.session, lambda session: gateway.turns.submit(
-            session, ask.text, ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who,
+            session, sendable(ask.text), ask.event_id, ask.with_changes, later=ask.later, alone=ask.alone, attended=who,
             attachments=attached), check)
         return c.Submitted(seq=seq, how=how, turn=turn)
 
@@ -121,7 +122,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         return await in_line(ask.session, gateway.turns.queue.all)
 
     async def edit_queued(ask: q.EditQueued) -> None:
-        await in_line(ask.session, lambda session: gateway.turns.queue.edit(session, ask.id, ask.text))
+        await in_line(ask.session, lambda session: gateway.turns.queue.edit(session, ask.id, sendable(ask.text)))
 
     async def recall_queued(ask: q.RecallQueued) -> str:
         return await in_line(ask.session, lambda session: gateway.turns.queue.recall(session, ask.id))

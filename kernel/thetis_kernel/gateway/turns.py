@@ -41,8 +41,6 @@ from thetis_kernel.protocol.ids import new_turn_id
 from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
 from thetis_kernel.store.queueing import next_of
 
-MAX_WORDS = 1 << 20
-"""Bytes of JSON of a person's words: longer ones fit no model's window, and every later request would hold them."""
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
 MAX_WAKES = 5
@@ -90,11 +88,7 @@ class Turns:
         """(seq, where they went, turn id) once the words are durable. The same event_id again changes nothing.
 
         `later`: while a turn runs or words wait, wait in the queue. `alone`: the queue does not go on after their turn.
-        Raises UsageError, `words-too-long`, for more than MAX_WORDS.
         """
-        if (size := len(msgspec.json.encode(text))) > MAX_WORDS:
-            raise UsageError(f"These words have {size:,} bytes; a message may have {MAX_WORDS:,}.", code="words-too-long",
-                             hint="Put them into a file of the repository, and name the file.")
         async with self._locks.setdefault(session, asyncio.Lock()):
             state = await self._log.state(session)
             known = state.seq
