@@ -50,6 +50,7 @@ REGISTRY: dict[str, str] = {
     "recovery.before": "a conversation was found that was cut, nothing is repaired",
     "recovery.after": "what was cut is repaired",
     "resume.asked": "somebody asked to go on with a cut turn, nothing is begun",
+    "queue.said": "words have left the queue for the conversation, no turn is begun",
     "resume.again": "a worker has died, its turn is about to be begun again",
 }
 

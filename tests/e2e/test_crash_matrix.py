@@ -18,7 +18,7 @@ import pytest
 from thetis_kernel.crash import REGISTRY
 
 from tests.support import history
-from tests.support.crashes import FRONTS, Disk, Front, Headless
+from tests.support.crashes import FRONTS, Disk, Front, Headless, Screen, said_later
 from tests.support.messages_server import MessagesServer, call, error, reply, text
 from tests.support.thetis import World, fingerprint
 
@@ -31,13 +31,15 @@ SCENARIOS = {
     **{point: "stop" for point in REGISTRY if point.startswith("cancel.")},
     **{point: "cut" for point in REGISTRY if point.startswith("recovery.")},
     "resume.asked": "resume",
+    "queue.said": "queue",
     "resume.again": "worker",
 }
 """How a point is reached; the others by one turn with a mutating command.
 
 first: the shipped guests are judged for the first time. retry: the provider is overloaded once. stop: the person stops the
 command. cut: the kernel dies before the end of a turn, and is started again. resume: somebody asks for such a turn again.
-worker: the worker dies in the turn."""
+worker: the worker dies in the turn. queue: words wait in the queue for the end of the turn; a run's turn stays alone, so that
+only the screen comes to them."""
 LATER = ("append.after-insert:2", "append.after-commit:2", "ack.before:2", "ack.after:3", "append.after-commit:6")
 """The same points further on: the second event of a conversation is the person's words, which have no turn yet."""
 CASES = [*sorted(REGISTRY), *LATER]
@@ -64,6 +66,8 @@ OFTEN = {
 def cases() -> Iterator[Any]:
     for front in FRONTS:
         for case in CASES:
+            if SCENARIOS.get(case) == "queue" and front.name != "screen":
+                continue
             marks = [] if case in OFTEN[front.name] else [pytest.mark.slow]
             yield pytest.param(front, case, id=f"{front.name}-{case}", marks=marks)
 
@@ -87,6 +91,9 @@ class Life:
             return front.say(world, "go", **options)
         if scenario == "stop":
             return front.say(world, f"run {COMMAND}; sleep 60", stop=True, **options)
+        if scenario == "queue":
+            with said_later(world, "list"):
+                return front.say(world, f"run {COMMAND}; sleep 3", turns=2, **options)
         if scenario in ("cut", "resume"):
             front.cut(world, f"run {COMMAND}")
             session = next(session for session, log in self.disk.logs().items() if self._is_cut(log))
@@ -218,8 +225,9 @@ def effects_of(world: World, log: list[dict[str, Any]]) -> list[str]:
 def test_every_point_is_hit_by_its_scenario(life: Any) -> None:
     """Without dying, and in one world: a point nobody reaches protects nothing. The cases say the same of each front."""
     hit: dict[str, set[str]] = {}
-    for scenario in ("first", "stop", "worker", "cut", "resume", "retry"):
-        one: Life = life(Headless(), next((point for point, name in SCENARIOS.items() if name == scenario)))
+    for scenario in ("queue", "first", "stop", "worker", "cut", "resume", "retry"):
+        front = Screen() if scenario == "queue" else Headless()
+        one: Life = life(front, next((point for point, name in SCENARIOS.items() if name == scenario)))
         one.crash = ""
         one.trace.unlink(missing_ok=True)
         one.live(scenario)

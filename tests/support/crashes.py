@@ -12,7 +12,9 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -81,7 +83,8 @@ class Disk:
 
 class Front(Protocol):
     """`crash` is the value of THETIS_CRASH, `trace` the file of THETIS_CRASH_TRACE; both of the kernel, not of who is attached
-    to it. `stop`: the person stops the turn once its first call is durable."""
+    to it. `stop`: the person stops the turn once its first call is durable. `turns`: how many will follow one another, which a
+    run does not wait for."""
 
     name: str
 
@@ -94,6 +97,7 @@ class Front(Protocol):
         trace: Path | None = None,
         conversation: str = "",
         stop: bool = False,
+        turns: int = 1,
     ) -> list[dict[str, Any]]:
         """Say `words` in a new conversation or in the one named, and follow them to the end of the turn, the kernel's or
         this front's. The events that were shown."""
@@ -126,6 +130,7 @@ class Headless:
         trace: Path | None = None,
         conversation: str = "",
         stop: bool = False,
+        turns: int = 1,
     ) -> list[dict[str, Any]]:
         """See `Front`."""
         with Run(world, words, conversation, environment(world, crash, trace)) as run:
@@ -156,10 +161,11 @@ class Screen:
         trace: Path | None = None,
         conversation: str = "",
         stop: bool = False,
+        turns: int = 1,
     ) -> list[dict[str, Any]]:
         """See `Front`. A screen shows no list of events."""
         disk = Disk(world)
-        turns = 1 + sum(row[0] for row in disk.ask("SELECT turns FROM sessions"))
+        turns += sum(row[0] for row in disk.ask("SELECT turns FROM sessions"))
         with Shown(world, conversation, environment(world, crash, trace)) as shown:
             shown.type(f"{words}\r")
             if stop:
@@ -197,6 +203,7 @@ class Attached:
         trace: Path | None = None,
         conversation: str = "",
         stop: bool = False,
+        turns: int = 1,
     ) -> list[dict[str, Any]]:
         """See `Front`. The run goes on with a kernel of its own when the other one dies."""
         with Holder(world, environment(world, crash, trace)), Run(world, words, conversation, world.environ) as run:
@@ -213,24 +220,53 @@ class Attached:
     def resume(self, world: World, conversation: str, *, crash: str, trace: Path) -> None:
         """A client asks the kernel that is running."""
         with Holder(world, environment(world, crash, trace)), contextlib.suppress(PeerGone):
-            asyncio.run(_resume(root_paths(world.repository).socket, conversation))
+            asyncio.run(_resume(world, conversation))
 
 
 FRONTS: tuple[Front, ...] = (Headless(), Screen(), Attached())
 
 
-async def _resume(socket: Path, conversation: str) -> None:
+@contextlib.asynccontextmanager
+async def attached(world: World) -> AsyncIterator[GatewayClient]:
+    """A client of the kernel that holds the world's root."""
     client: list[GatewayClient] = []
-    peer = AsyncPeer(
-        role="client", other="the gateway", tells={kind: lambda tell: client[0].heard(tell) for kind in CLIENT_TELLS}
-    )
+    tells = {kind: lambda tell: client[0].heard(tell) for kind in CLIENT_TELLS}
+    peer = AsyncPeer(role="client", other="the gateway", tells=tells)
     client.append(GatewayClient(peer))
-    await connect_unix(socket, peer)
+    await connect_unix(root_paths(world.repository).socket, peer)
     try:
-        await client[0].resume(conversation)
-        await client[0].wait_idle(conversation)
+        yield client[0]
     finally:
         peer.close()
+
+
+async def _resume(world: World, conversation: str) -> None:
+    async with attached(world) as client:
+        await client.resume(conversation)
+        await client.wait_idle(conversation)
+
+
+@contextlib.contextmanager
+def said_later(world: World, words: str) -> Iterator[None]:
+    """While the block runs: once a turn has begun, `words` are put into its conversation's queue from elsewhere."""
+    disk, ended = Disk(world), threading.Event()
+
+    async def queue() -> None:
+        async with attached(world) as client:
+            await client.submit(disk.ask("SELECT id FROM sessions")[0][0], words, later=True)
+
+    def wait() -> None:
+        blocking_until(lambda: disk.has("turn-started") or ended.is_set(), SECONDS)
+        if not ended.is_set():
+            asyncio.run(queue())
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class Run:
@@ -327,7 +363,7 @@ class Shown:
         self.until(lambda: "esc stops" not in self._terminal.text())
         if self._terminal.status is None:
             self._terminal.type(CTRL_Q)
-            assert self._terminal.finish(SECONDS) == 0
+            assert self._terminal.finish(SECONDS) in (0, -signal.SIGKILL)  # a last point may still lie before the end
 
     def __enter__(self) -> Shown:
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from thetis_kernel import crash
 from thetis_kernel.errors import UsageError
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.protocol.events import Event, Queued, QueueEdited, QueueRecalled, User
@@ -58,7 +59,9 @@ class Queue:
             if not identifier:
                 return None
             waiting = queue[identifier]
-            return await self._log.append(session, User(text=waiting.text, author=waiting.author, queued=identifier))
+            said = await self._log.append(session, User(text=waiting.text, author=waiting.author, queued=identifier))
+            crash.point("queue.said")
+            return said
 
     async def _waiting(self, session: str, identifier: str) -> Waiting:
         waiting = (await self._log.state(session)).queue.get(identifier)
