@@ -122,6 +122,8 @@ class Workers:
         upload = bytearray()
 
         async def keep(ask: KeepMedia) -> BlobRef | None:
+            if self._running(session) is None:
+                raise ThetisError("This turn is over.", code="turn-over")
             if len(upload) + len(ask.part) > MAX_PDF:
                 upload.clear()
                 raise ThetisError(f"{ask.name[:120]} is larger than a model takes.", code="too-large")

@@ -12,12 +12,14 @@ import msgspec
 import pytest
 from thetis_kernel.errors import StoreError, UsageError
 from thetis_kernel.gateway.attachments import Attachments
+from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.models import media as putting
 from thetis_kernel.models.catalog import Model
 from thetis_kernel.models.media import Media
 from thetis_kernel.protocol import media
 from thetis_kernel.protocol.events import BlobRef, Nudge, ToolResult, User
 from thetis_kernel.protocol.history import violations
+from thetis_kernel.protocol.worker import MAX_PART, KeepMedia
 from thetis_kernel.store.blobs import Blobs
 from thetis_kernel.store.store import Store
 
@@ -156,3 +158,19 @@ def test_what_an_event_refers_to_stays_as_long_as_its_conversation(tmp_path: Pat
             gone.result(10)
     finally:
         store.close()
+
+
+def test_a_large_pdf_crosses_the_channel_in_parts() -> None:
+    """A frame holds 8 MiB; the parts add up to the file, and the last one is answered."""
+    parts: list[KeepMedia] = []
+    ref = BlobRef("0" * 64, 1)
+
+    class Peer:
+        def call(self, ask: KeepMedia, timeout: float | None) -> BlobRef | None:
+            parts.append(ask)
+            return ref if ask.last else None
+
+    content = pdf() + os.urandom(2 * MAX_PART)
+    assert GatewayJournal(Peer()).keep(content, "b.pdf") == ref  # type: ignore[arg-type]
+    assert b"".join(part.part for part in parts) == content and [part.last for part in parts] == [False, False, True]
+    assert max(len(part.part) for part in parts) <= MAX_PART < 8 * 1024 * 1024
