@@ -1,4 +1,7 @@
-"""What a hostile command tries, and does not get, in every wall. Where a door may be opened, that it then opens."""
+"""What a hostile command tries, and does not get, in every wall. Where a door may be opened, that it then opens.
+
+Reliability S11, with test_protected.py and test_walls.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers, warnings, errors with file and line, and what a checkout may not say."""
+"""Layers, warnings, errors with file and line, and what a checkout may not say (reliability S1)."""
 
 from __future__ import annotations
 

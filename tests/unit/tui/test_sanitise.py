@@ -1,4 +1,4 @@
-"""No character of strangers reaches the terminal as it is when it could steer it or hide something."""
+"""No character of strangers reaches the terminal as it is when it could steer it or hide something (reliability S12)."""
 
 from __future__ import annotations
 
