@@ -162,12 +162,7 @@ class ThetisApp(Fatal, Early, App[int]):
     async def _heartbeat(self) -> None:
         await self.door.look()
         if self.state.current and self.state.link == "ready":
-            self.learn_queue(self.state.current)
-
-    @work(group="queue")
-    async def learn_queue(self, session: str) -> None:
-        """Ask again what waits in a conversation."""
-        await self.speech.learn_queue(session)
+            self.speech.learn_queue(self.state.current)
 
     @work(exclusive=True, group="status")
     async def refresh_status(self) -> None:
@@ -191,7 +186,7 @@ class ThetisApp(Fatal, Early, App[int]):
                 self.desk.show_activity()
             case c.EventStored(event=event):
                 if not self.state.queues.event(event):
-                    self.learn_queue(event.session)
+                    self.speech.learn_queue(event.session)
                 self.desk.stored(tell)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
@@ -279,7 +274,7 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
-        self.learn_queue(view.session)
+        self.speech.learn_queue(view.session)
         self.refresh_views()
 
     # --- what widgets say

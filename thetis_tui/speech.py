@@ -103,8 +103,12 @@ class Speech:
         app.state.queues.take(session, wanted)
         app.refresh_views()
 
-    async def learn_queue(self, session: str) -> None:
-        """Ask what waits in a conversation; again when it changed meanwhile."""
+    def learn_queue(self, session: str) -> None:
+        """Ask what waits in a conversation."""
+        self._app.run_worker(self._learn_queue(session), group="queue")
+
+    async def _learn_queue(self, session: str) -> None:
+        """Again when it changed meanwhile: an answer from before would hide the news."""
         queues = self._app.state.queues
         while True:
             before = queues.news

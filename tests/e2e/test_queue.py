@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from thetis_kernel.protocol.events import Nudge, Queued, QueueRecalled, TurnFini
 from tests.support.gateways import Opened, gateway
 
 pytestmark = pytest.mark.runtimes
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def said(log: list[Any]) -> list[str]:
@@ -127,6 +131,21 @@ async def test_a_headless_run_leaves_the_queue_alone(tmp_path: Path) -> None:
         await g.client.submit(session, "list", alone=True)
         await g.client.wait_idle(session)
         assert await waits(g, session) == ["read README.md"]
+
+
+async def test_pictures_wait_with_their_words(tmp_path: Path) -> None:
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(DOT)
+    async with gateway(tmp_path / "base") as g:
+        session = await busy(g)
+        kept = await g.client.attach(str(picture))
+        await g.client.submit(session, "list", later=True, attachments=[kept])
+        await g.client.stop(session)
+        await g.client.wait_idle(session)
+        await g.client.say_queued(session)
+        await g.client.wait_idle(session)
+        [said_with] = [b for b in await g.log(session) if isinstance(b, User) and b.queued]
+        assert said_with.attachments == [kept]
 
 
 async def test_words_in_the_moment_a_turn_ends(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ class Desk(Screen[None]):
             conversation = self.state.conversations.get(view.session)
             if conversation is not None:
                 view.catch_up(conversation.last_seq)
-                self.thetis.learn_queue(view.session)
+                self.thetis.speech.learn_queue(view.session)
 
     def show_activity(self) -> None:
         """Only what the running turn is doing."""

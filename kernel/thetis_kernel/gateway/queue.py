@@ -7,11 +7,12 @@ when a turn may begin.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from thetis_kernel import crash
 from thetis_kernel.errors import UsageError
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import Event, Queued, QueueEdited, QueueRecalled, User
+from thetis_kernel.protocol.events import BlobRef, Event, Queued, QueueEdited, QueueRecalled, User
 from thetis_kernel.protocol.queueing import QueuedWords
 from thetis_kernel.store.queueing import Waiting, next_of
 
@@ -29,10 +30,11 @@ class Queue:
         return [QueuedWords(id=identifier, text=waiting.text, author=waiting.author)
                 for identifier, waiting in queue.items() if not waiting.recalled]
 
-    async def add(self, session: str, text: str, event_id: str) -> Event:
+    async def add(self, session: str, text: str, event_id: str, attachments: Sequence[BlobRef] = ()) -> Event:
         """Words at the end; `event_id` is their id from then on. The same one again changes nothing."""
         async with self._one(session):
-            return await self._log.append(session, Queued(id=event_id, text=text), event_id=event_id)
+            words = Queued(id=event_id, text=text, attachments=list(attachments))
+            return await self._log.append(session, words, event_id=event_id)
 
     async def edit(self, session: str, identifier: str, text: str) -> None:
         """Other words in the same place. Raises UsageError when they are not in the queue any more."""
@@ -59,7 +61,7 @@ class Queue:
             if not identifier:
                 return None
             waiting = queue[identifier]
-            said = await self._log.append(session, User(text=waiting.text, author=waiting.author, queued=identifier))
+            said = await self._log.append(session, _words(waiting, identifier))
             crash.point("queue.said")
             return said
 
@@ -72,3 +74,7 @@ class Queue:
 
     def _one(self, session: str) -> asyncio.Lock:
         return self._locks.setdefault(session, asyncio.Lock())
+
+
+def _words(waiting: Waiting, identifier: str) -> User:
+    return User(text=waiting.text, author=waiting.author, attachments=waiting.attachments, queued=identifier)

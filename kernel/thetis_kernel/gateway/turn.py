@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.wire import Tell
@@ -62,3 +63,18 @@ class Turn:
         """Let the worker write nothing more; returns once what it was writing is in the log."""
         self.closed = True
         await self._quiet.wait()
+
+    async def unless_stopped(self, *works: asyncio.Future[Any]) -> None:
+        """Return once all `works` are done. Raises what one of them raises, or ThetisError `cancelled` at a stop."""
+        stopped = asyncio.ensure_future(self.stop.wait())
+        pending = set(works)
+        try:
+            while pending:
+                done, _ = await asyncio.wait((*pending, stopped), return_when=asyncio.FIRST_COMPLETED)
+                if self.stop.is_set():
+                    raise ThetisError("Stopped.", code="cancelled")
+                for work in done & pending:
+                    work.result()
+                pending -= done
+        finally:
+            stopped.cancel()

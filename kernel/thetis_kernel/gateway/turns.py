@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -97,10 +97,7 @@ class Turns:
                 await turn.done.wait()
                 turn = self._turns.get(session)
             if later and (turn is not None or next_of(state.queue)):
-                if attachments:
-                    raise UsageError("Words with pictures or PDFs cannot wait in the queue.",
-                                     hint="Send them into the running turn, or when it is over.")
-                event = await self.queue.add(session, text, event_id)
+                event = await self.queue.add(session, text, event_id, attachments)
                 return event.seq, _went(event), ""
             if turn is not None:
                 nudge = Nudge(text=text, turn=turn.id, attachments=list(attachments))
@@ -322,7 +319,7 @@ class Turns:
             self.workers.ensure(turn.session), self._guests.agent(turn.session), self._guests.tools(turn.session))
         others.add_done_callback(lambda done: done.cancelled() or done.exception())  # a stop does not wait for them
         try:
-            await self._unless_stopped(turn, worktree, others)
+            await turn.unless_stopped(worktree, others)
         finally:
             worktree.cancel()
         place, (worker, agent, tools) = worktree.result(), others.result()
@@ -349,21 +346,6 @@ class Turns:
             await self._endings.incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
                                  traceback=outcome.traceback[-8000:])
         return outcome
-
-    async def _unless_stopped(self, turn: Turn, *works: asyncio.Future[Any]) -> None:
-        """Return once all `works` are done. Raises what one of them raises, or ThetisError `cancelled` at a stop."""
-        stopped = asyncio.ensure_future(turn.stop.wait())
-        pending = set(works)
-        try:
-            while pending:
-                done, _ = await asyncio.wait((*pending, stopped), return_when=asyncio.FIRST_COMPLETED)
-                if turn.stop.is_set():
-                    raise ThetisError("Stopped.", code="cancelled")
-                for work in done & pending:
-                    work.result()
-                pending -= done
-        finally:
-            stopped.cancel()
 
     async def unstarted(self, session: str) -> tuple[str, bytes]:
         """The id and description of a turn that is not run: for looking at what the agent would do with the log."""

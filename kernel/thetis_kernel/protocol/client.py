@@ -163,7 +163,7 @@ class Submit(Ask[Submitted], frozen=True, tag="client.submit"):
 
     `with_changes`: copy the root's uncommitted changes into the new branch (first message only). `later`: while a turn
     runs or words wait, wait in the queue instead of reaching the running turn. `alone`: the queue does not go on after it.
-    `attachments` as `AttachFile` answered them; words with some cannot wait in the queue.
+    `attachments` as `AttachFile` answered them.
     """
 
     session: str

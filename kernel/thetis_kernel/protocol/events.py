@@ -127,6 +127,7 @@ class Queued(Body, frozen=True, tag="queued"):
     id: str
     text: str
     author: str = ""
+    attachments: list[BlobRef] = []
 
 
 class QueueEdited(Body, frozen=True, tag="queue-edited"):

@@ -22,6 +22,7 @@ from thetis_kernel.protocol.events import (
     Body,
     Event,
     Nudge,
+    Queued,
     SessionStarted,
     SettingChanged,
     ToolResult,
@@ -297,7 +298,7 @@ def whole(form: int, body: bytes, blobs: Blobs) -> bytes:
 
 def references(body: Body | Unknown) -> list[str]:
     """Digests of the blobs a body points at."""
-    return [one.digest for one in body.attachments] if isinstance(body, User | Nudge | ToolResult) else []
+    return [one.digest for one in body.attachments] if isinstance(body, User | Nudge | Queued | ToolResult) else []
 
 
 def no_conversation(session: str) -> UsageError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from thetis_kernel.protocol.events import Queued, QueueEdited, QueueRecalled
+from thetis_kernel.protocol.events import BlobRef, Queued, QueueEdited, QueueRecalled
 
 
 class Waiting(msgspec.Struct):
@@ -17,6 +17,7 @@ class Waiting(msgspec.Struct):
     text: str
     author: str = ""
     recalled: bool = False
+    attachments: list[BlobRef] = []
 
 
 Queue = dict[str, Waiting]
@@ -25,7 +26,7 @@ Queue = dict[str, Waiting]
 
 def queued(queue: Queue, body: Queued) -> None:
     """New words at the end."""
-    queue[body.id] = Waiting(body.text, body.author)
+    queue[body.id] = Waiting(body.text, body.author, attachments=body.attachments)
 
 
 def edited(queue: Queue, body: QueueEdited) -> None:

@@ -146,7 +146,7 @@ async def test_an_answer_from_before_the_news_is_not_taken_for_the_queue() -> No
             return words
 
         s.gateway.client.queue = late  # type: ignore[method-assign]
-        s.app.learn_queue(session)
+        s.app.speech.learn_queue(session)
         await asked.wait()
         await queue(s, "two")
         s.gateway.client.queue = answer  # type: ignore[method-assign]
