@@ -67,6 +67,27 @@ def _edit(context: TurnContext, arguments: Arguments) -> Intended:
     return _file(context, arguments["path"], lambda old: changed.text)
 
 
+def _guest(what: str, path: str, detail: str) -> Intended:
+    """A change of a guest. What can be remembered, for this conversation, is this guest: "tools/outline"."""
+    guest = "/".join(path.split("/")[:2])
+    return Intended(what=f"{what} {path}", detail=detail, where="a guest of this conversation",
+                    subjects=(Subject(guest, session=guest, wide=False),))
+
+
+def _code(context: TurnContext, arguments: Arguments) -> Intended:
+    return _guest("Write", arguments["path"], arguments["contents"])
+
+
+def _code_patch(context: TurnContext, arguments: Arguments) -> Intended:
+    old, new = (arguments[name].splitlines() for name in ("old_text", "new_text"))
+    patch = difflib.unified_diff(old, new, lineterm="", n=CONTEXT_LINES)
+    return _guest("Change", arguments["path"], "\n".join(list(patch)[2:]))
+
+
+def _new_tool(context: TurnContext, arguments: Arguments) -> Intended:
+    return _guest("Make a tool in", f"tools/{arguments['name']}", arguments["description"])
+
+
 def _file(context: TurnContext, path: str, new: Callable[[str], str]) -> Intended:
     before = _bytes(context, path)
     shown = _real_name(context, path)
@@ -138,4 +159,8 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "terminal.run": _command,
     "terminals.run": _in_terminal,
     "terminals.send": _typed,
+    "devkit.write-code": _code,
+    "devkit.patch-code": _code_patch,
+    "devkit.remove-code": lambda context, arguments: _guest("Remove", arguments["path"], ""),
+    "devkit.new-tool": _new_tool,
 }

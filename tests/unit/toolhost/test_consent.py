@@ -19,6 +19,7 @@ from thetis_kernel.toolhost.authority.intended import MAX_DETAIL
 from thetis_kernel.toolhost.authority.permit import request
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.dispatch import invoke_many
+from thetis_kernel.toolhost.intentions import intended
 from thetis_kernel.toolhost.operations import OPERATIONS, perform
 from thetis_kernel.toolhost.sandbox import sandbox_imports
 
@@ -231,3 +232,19 @@ def test_a_command_needs_walls_before_it_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(ThetisError, match="confined"):
         permit(context, "terminal.run", "c1", Intended(what="x", subjects=(Subject("x"),)))
     assert asked == []
+
+
+@pytest.mark.parametrize(("name", "arguments", "what", "detail"), [
+    ("devkit.write-code", {"path": "tools/x/main.py", "contents": "a = 1"}, "Write tools/x/main.py", "a = 1"),
+    ("devkit.patch-code", {"path": "tools/x/main.py", "old_text": "a", "new_text": "b"}, "Change tools/x/main.py",
+     "@@ -1 +1 @@\n-a\n+b"),
+    ("devkit.remove-code", {"path": "tools/x/part.py"}, "Remove tools/x/part.py", ""),
+    ("devkit.new-tool", {"name": "x", "description": "Does."}, "Make a tool in tools/x", "Does."),
+])  # fmt: skip
+def test_a_change_of_a_guest_is_asked_with_its_text_and_allowed_for_that_guest(
+    tmp_path: Path, name: str, arguments: dict[str, Any], what: str, detail: str
+) -> None:
+    told = intended(turn_context(tmp_path), name, arguments)
+    assert (told.what, told.detail) == (what, detail)
+    [subject] = told.subjects
+    assert subject.text == subject.session == "tools/x" and subject.rule == ""  # never for good

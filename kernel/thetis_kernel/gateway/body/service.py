@@ -8,6 +8,7 @@ happens: what served before goes on serving. The log is the truth of what serves
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +32,8 @@ from thetis_kernel.protocol.gate import GuestSource, StepResult, Verdict, World
 Arguments = dict[str, Any]
 READ_LINES = 1000
 MAX_DIAGNOSTICS = 40
+MAX_SOURCES = 64
+"""Kept at hand, so that a turn asks the git host for a guest once; an agent is about 100 KB."""
 
 
 class Bodies:
@@ -42,7 +45,7 @@ class Bodies:
         self._log = log
         self._prepare = prepare
         self._locks: dict[str, asyncio.Lock] = {}
-        self._sources: dict[tuple[str, str], GuestSource] = {}
+        self._sources: OrderedDict[tuple[str, str], GuestSource] = OrderedDict()
 
     async def perform(self, session: str, name: str, arguments: Arguments, *, by: str) -> dict[str, Any]:
         """One operation of the contract's `devkit`, or `diff` (aspect, revision), which people alone ask for.
@@ -89,9 +92,14 @@ class Bodies:
         source = self._sources.get((change.commit, aspect))
         if source is None:
             source = files.source_of(await self.repository.files(change.commit, directory_of(aspect)), aspect, _world(aspect))
-            self._sources[change.commit, aspect] = source
+            self._remember(change.commit, aspect, source)
         await self._prepare(source.world)
         return await self._forge.verdict(source)
+
+    def _remember(self, commit: str, aspect: str, source: GuestSource) -> None:
+        self._sources[commit, aspect] = source
+        while len(self._sources) > MAX_SOURCES:
+            self._sources.popitem(last=False)
 
     async def own_tools(self, session: str) -> list[str]:
         """Aspects of the tools the conversation has of its own."""
@@ -211,7 +219,7 @@ class Bodies:
         if not verdict.ok:
             return _verdict(aspect, directory_of(aspect), verdict)
         kept = await self._kept(session, aspect, source_digest(source), by, summary, verdict.steps)
-        self._sources[str(kept["commit"]), aspect] = source
+        self._remember(str(kept["commit"]), aspect, source)
         return kept
 
     async def _kept(self, session: str, aspect: str, revision: str, by: str, summary: str,
