@@ -94,7 +94,7 @@ STOPS: dict[str, tuple[Answer, str]] = {
 
 @pytest.mark.parametrize("moment", STOPS)
 async def test_a_stop_is_quick_wherever_it_finds_the_reply(tmp_path: Path, server: MessagesServer, moment: str) -> None:
-    """complaints 1, 2, 12: what a stop leaves behind is a history the next request may have."""
+    """complaints 1, 2, 5, 12: what a stop leaves behind is a history the next request may have, with one word about it."""
     answer, seen = STOPS[moment]
     server.say(answer)
     async with opened(tmp_path, server) as g:
@@ -113,6 +113,7 @@ async def test_a_stop_is_quick_wherever_it_finds_the_reply(tmp_path: Path, serve
         check(server.requests[-1].messages)
         words = [block["text"] for message in server.requests[-1].messages for block in message["content"] if "text" in block]
         assert words[0] == "go" and words[-1] == "and now?"
+        assert sum(said.startswith("[system note]") for said in words) == 1
 
 
 async def test_a_model_host_that_dies_is_told_of_the_providers_again(tmp_path: Path, server: MessagesServer) -> None:
