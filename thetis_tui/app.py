@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import on, work
@@ -19,6 +18,7 @@ from textual.screen import Screen
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
 
+from thetis_tui.asking import Asking
 from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
@@ -46,8 +46,6 @@ _HEARTBEAT = 20.0
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C quits."""
 _SOON = 0.05
-_PAUSES = (0.25, 5.0)
-"""Seconds between two attempts to reach a gateway that went away: the first pause, each is twice the one before, the last."""
 _LEVELS = {"info": "information", "warn": "warning", "error": "error"}
 _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
@@ -78,11 +76,11 @@ class ThetisApp(Fatal, Early, App[int]):
         self.door = Door(self, connect)
         self.speech = Speech(self)
         self.leaving = Leaving(self)
+        self.asking = Asking(self)
         self.desk = Desk(self.state)
         self._wanted = conversation
         self._interrupted_at = float("-inf")
         self._walls_open = False
-        self._hurry = asyncio.Event()
         self._stale = False
 
     def get_default_screen(self) -> Screen[Any]:
@@ -114,15 +112,10 @@ class ThetisApp(Fatal, Early, App[int]):
     @work(exclusive=True, group="connect")
     async def connect(self) -> None:
         """Reach the gateway, again and again when it was there before; what is typed meanwhile waits in the outbox."""
-        first, pause = self.state.link != "reconnecting", _PAUSES[0]
-        while not await self.door.reach():
+        first = self.state.link != "reconnecting"
+        if not await (self.door.reach() if first else self.door.reach_again()):
             self.refresh_views()
-            if first:
-                return  # whatever is wrong, a person has to see to it
-            self._hurry.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), pause)
-            pause = min(2 * pause, _PAUSES[1])
+            return  # whatever is wrong, a person has to see to it
         await self._open_wanted()  # first: what was typed until now is for the conversation that was named
         self.speech.outbox.ready()
         if first:
@@ -134,7 +127,7 @@ class ThetisApp(Fatal, Early, App[int]):
     def connect_again(self) -> None:
         """Try to reach the gateway now, whether or not that was going to happen by itself."""
         if self.state.link == "reconnecting":
-            self._hurry.set()
+            self.door.hurry.set()
         else:
             self.connect()
 
@@ -188,6 +181,7 @@ class ThetisApp(Fatal, Early, App[int]):
                 if not self.state.queues.event(event):
                     self.speech.learn_queue(event.session)
                 self.desk.stored(tell)
+                self.asking.heard(tell.event)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
                 self.say(text, hint=hint, level=level)
@@ -274,6 +268,7 @@ class ThetisApp(Fatal, Early, App[int]):
         await view.open(self.door, conversation.last_seq, at=at)
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
+        await self.asking.fetch(view.session)
         self.speech.learn_queue(view.session)
         self.refresh_views()
 

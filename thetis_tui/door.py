@@ -5,7 +5,9 @@ Owns the bridge and the state's `link`. Must not know what is asked through it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from thetis_kernel.errors import IpcError, ThetisError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
 
 T = TypeVar("T")
+_PAUSES = (0.25, 5.0)
+"""Seconds between two attempts to reach a gateway that went away: the first pause, each is twice the one before, the last."""
 Connect = Callable[[], Awaitable["GatewayClient"]]
 
 
@@ -32,6 +36,8 @@ class Door:
         self._app = app
         self._connect = connect
         self._bridge: Bridge | None = None
+        self.hurry = asyncio.Event()
+        """Set: try again now, without waiting for the end of a pause."""
 
     @property
     def client(self) -> GatewayClient:
@@ -67,6 +73,17 @@ class Door:
             state.trouble = error if isinstance(error, ThetisError) else ThetisError(str(error), code="os")
             return False
         state.link, state.trouble = "ready", None
+        return True
+
+    async def reach_again(self) -> bool:
+        """Reach a gateway that went away, at once and then after pauses, until it is there. True."""
+        pause = _PAUSES[0]
+        while not await self.reach():
+            self._app.refresh_views()
+            self.hurry.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.hurry.wait(), pause)
+            pause = min(2 * pause, _PAUSES[1])
         return True
 
     def close(self) -> None:
