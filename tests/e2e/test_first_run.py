@@ -60,6 +60,7 @@ def test_what_is_wrong_is_said_at_the_first_try(world: World, server: MessagesSe
     assert len(server.requests) == 1, "nobody waits for a second try before the sentence"
 
 
+@pytest.mark.slow  # once more in test_real_models.py
 def test_nothing_listens_there(world: World) -> None:
     connect(world, "http://127.0.0.1:1")
     done = world.run("run", "hello", check=False)

@@ -140,6 +140,7 @@ def test_a_model_without_a_price_is_said_to_have_none(world: World, server: Mess
     assert "spent: 23 tokens in, 23 out, $0\n" in world.run("run", "--model", "smol", "go").stderr
 
 
+@pytest.mark.slow  # the rule itself: tests/unit/config
 def test_a_repository_cannot_raise_what_may_be_spent(world: World, server: MessagesServer) -> None:
     limit(world, server, "max_dollars = 0.0002")
     world.write({"thetis.toml": "[agent]\nmax_dollars = 1000\nmax_conversation_dollars = 1000\nmax_tokens = 9\n"})
@@ -148,6 +149,7 @@ def test_a_repository_cannot_raise_what_may_be_spent(world: World, server: Messa
     assert "agent.max_dollars" in done.stderr and "is ignored there" in done.stderr and len(server.requests) == 1
 
 
+@pytest.mark.slow  # the pause itself: tests/unit/models/test_complaints_class_4.py
 def test_57_a_rate_limit_ends_the_turn_not_the_conversation(world: World, server: MessagesServer) -> None:
     """57: a rate limit quits the program: the turn waits or ends with a sentence, and the conversation goes on."""
     server.say(error(429, retry_after="80000"))

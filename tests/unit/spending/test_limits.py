@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from thetis_kernel.config.loading import load
 from thetis_kernel.config.settings import Agent, Settings
 from thetis_kernel.gateway.spending import Spending
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports
@@ -88,3 +89,11 @@ def test_what_an_agent_writes_itself_settles_no_bill() -> None:
     append("assistant", '{"blocks": [{"type": "text", "text": "mine"}], "usage": {"output": -900}, "cost": "-5"}')
     (body,) = written
     assert body.usage == Usage() and body.cost is None and body.blocks[0]["text"] == "mine"
+
+
+def test_no_repository_may_say_what_is_spent(tmp_path: Path) -> None:
+    keys = {"max_tokens": 9, "max_dollars": 1000, "max_conversation_tokens": 9, "max_conversation_dollars": 1000}
+    (tmp_path / "thetis.toml").write_text("[agent]\n" + "".join(f"{key} = {value}\n" for key, value in keys.items()))
+    loaded = load(tmp_path, tmp_path / "none.toml", environ={"THETIS_MAX_DOLLARS": "0.25"})
+    assert loaded.settings.agent == Agent(max_dollars=Decimal("0.25"))
+    assert [key for key in keys if not any(f"agent.{key} is ignored there" in warning for warning in loaded.warnings)] == []
