@@ -32,6 +32,8 @@ _QUESTIONS = {
     "branch": "Do this to the branch?", "config": "Change a setting?", "ssh": "Reach another machine?",
 }  # fmt: skip
 _SHOWN_PARTS = 6
+_RAGGED = 12
+"""Cells a wrapped line may leave empty at its end."""
 _PERHAPS = re.compile(r"[^\n\t -~]")
 
 
@@ -77,7 +79,7 @@ class ApprovalSheet(Dialog[str]):
     ApprovalSheet VerticalScroll { height: auto; max-height: 14; margin: 1 1 1 1; padding: 0 1; background: $surface; }
     ApprovalSheet .parts { height: auto; padding: 0 1; margin-bottom: 1; color: $text-muted; }
     ApprovalSheet .warning { height: auto; padding: 0 1; margin-bottom: 1; color: $text-warning; }
-    ApprovalSheet .answer { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    ApprovalSheet .answer { height: auto; max-height: 3; }
     ApprovalSheet .answer.-barred { color: $text-disabled; }
     ApprovalSheet.-high .what { margin-top: 0; }
     ApprovalSheet.-high VerticalScroll { max-height: 7; margin: 0 1; }
@@ -133,10 +135,20 @@ class ApprovalSheet(Dialog[str]):
         for option, answer in zip(self._options, answers, strict=True):
             answer.set_class(not self._may(option), "-barred")
             if isinstance(answer, Static):
-                answer.update(_answer(option, "" if self._may(option) else "  (read to the end first: page down)"))
+                answer.update(_answer(option, self._why_not(option)))
 
     def _may(self, option: Option[str]) -> bool:
-        return option.value not in ("allow-session", "allow-rule") or self.read_whole
+        return not self._why_not(option)
+
+    def _why_not(self, option: Option[str]) -> str:
+        """Why an answer that lasts cannot be given now: all it covers must have been in view."""
+        if option.value not in ("allow-session", "allow-rule"):
+            return ""
+        rows = 1 if self.has_class("-short") else 3
+        width = max((answer.size.width for answer in self.query(".answer")), default=0)
+        if Content(option.label).cell_length + 6 > rows * width - (rows - 1) * _RAGGED:
+            return "  (too long to be shown)"
+        return "" if self.read_whole else "  (read to the end first: page down)"
 
     def on_key(self, event: events.Key) -> None:
         if self.armed and any(event.character == option.key and not self._may(option) for option in self._options):
@@ -176,7 +188,8 @@ def _patterns(patterns: list[str]) -> str:
 
 def _answer(option: Option[str], why_not: str = "") -> Content:
     style = "$text-disabled" if why_not else "$text-accent bold"
-    return Content.assemble((f" {option.key} ", style), f" {option.label}{why_not}")
+    label = f"{option.label[:60]}…" if why_not and len(option.label) > 60 else option.label
+    return Content.assemble((f" {option.key} ", style), f" {label}{why_not}")
 
 
 def _parts(parts: list[Part]) -> Content:

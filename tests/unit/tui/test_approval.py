@@ -131,6 +131,16 @@ async def test_complaint_129_what_was_not_seen_to_its_end_is_not_allowed_for_lon
         await s.until(lambda: s.gateway.asked(c.AnswerApproval))
 
 
+async def test_an_allowance_that_cannot_be_shown_whole_cannot_be_given() -> None:
+    async with screen(FakeGateway()) as s:
+        long = [Part(f"make {n} {'x' * 80}", f"make {n} {'x' * 80}", "") for n in range(6)]
+        sheet, _ = await asked(s, offers=["allow-once", "allow-rule", "deny"], detail="make", parts=long)
+        await s.until(lambda: sheet.read_whole)
+        assert "too long to be shown" in s.text()
+        await s.pilot.press("a")
+        assert s.app.screen is sheet and not s.gateway.asked(c.AnswerApproval)
+
+
 async def test_a_command_is_shown_part_by_part() -> None:
     async with screen(FakeGateway()) as s:
         await asked(s, offers=ALL, detail="cd a && make", parts=[Part("cd a", allowed=True), Part("make", "make", "make")])

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
+from thetis_kernel.protocol.approvals import Part
 
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_scenes import PATCH, fix_parser, furnished, played
@@ -26,6 +27,16 @@ pytestmark = pytest.mark.skipif(
 )
 THEMES = ("thetis-dark", "thetis-light")
 SIZES = ((80, 24), (120, 40), (20, 5))
+
+
+CHANGE = """@@ -10,6 +10,7 @@ def parse(tokens):
+     depth = 0
+     for token in tokens:
+-        if token == "]":
++        if token in CLOSING:
++            depth -= 1
+             return depth
+     return depth"""
 
 
 def named(size: tuple[int, int]) -> str:
@@ -113,6 +124,30 @@ def test_the_walls_question(snap_compare: Any, size: tuple[int, int]) -> None:
         await s.until(lambda: isinstance(s.app.screen, Dialog) and s.app.screen.armed)
 
     picture(snap_compare, FakeGateway(walls="none"), size, "thetis-dark", act)
+
+
+@pytest.mark.parametrize("what", ["command", "patch"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (20, 6)], ids=named)
+def test_the_form_of_consent(snap_compare: Any, size: tuple[int, int], what: str) -> None:
+    gateway = furnished()
+    session = gateway.make("Fix the parser", branch="conv/0a0b0c0d", mode="agent")
+    gateway.store(session, e.User("Make the tests pass."))
+    gateway.turns[session] = gateway.begin(session)
+    offers = ["allow-once", "allow-session", "allow-rule", "deny"]
+    if what == "patch":
+        fields: dict[str, Any] = {"capability": "write", "what": "Change engine/parser.py", "detail": CHANGE, "parts": [
+            Part("engine/parser.py", "engine/parser.py", "**")]}
+    else:
+        fields = {"detail": "cd engine && make test 2>&1 | tail -5", "where": "in the checkout", "parts": [
+            Part("cd engine", allowed=True), Part("make test", "make test *", "make test *"),
+            Part("tail -5", "tail *", "tail *")]}
+    fields = {"id": "q1", "capability": "exec", "what": "Run a command", "offers": offers, **fields}
+    gateway.requests[session] = {"q1": e.Approval(**fields)}
+
+    async def act(s: Shown) -> None:
+        await s.until(lambda: isinstance(s.app.screen, Dialog) and s.app.screen.armed)
+
+    picture(snap_compare, gateway, size, "thetis-dark", act, session)
 
 
 @pytest.mark.parametrize("theme", THEMES)
