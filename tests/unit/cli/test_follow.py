@@ -11,7 +11,7 @@ import pytest
 from thetis_kernel.cli.follow import Followed
 from thetis_kernel.cli.printing import Answer
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.errors import PeerGone, RemoteError
+from thetis_kernel.errors import IpcError, PeerGone, RemoteError
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol.events import Body, Event, TurnFinished, TurnStarted, User, encode_body, kind_of
 
@@ -28,6 +28,7 @@ class Kernel:
         self.runs = list(runs)
         self.leaves_at = leaves_at
         self.closes_at = closes_at
+        self.closed: asyncio.Future[IpcError] = asyncio.get_running_loop().create_future()
         self.client = GatewayClient(self)
 
     def write(self, *bodies: Body) -> None:
