@@ -175,6 +175,24 @@ def test_a_call_cut_at_the_token_limit_is_not_run(world: World, server: Messages
     follow(server)
 
 
+def test_a_call_cut_anywhere_in_its_arguments_is_not_run_and_the_model_is_told(world: World, server: MessagesServer) -> None:
+    """The whole call before it has run; the cut one is neither run nor sent back, and the turn goes on."""
+    content = "x" * 90 + "\U0001f469\u200d\U0001f467"
+    calls = call("r", "read", path="a.txt"), call("w", "write", path="new.txt", content=content)
+    pieces = reply(*calls, stop="max_tokens", size=9).pieces
+    begun = next(n for n, piece in enumerate(pieces) if isinstance(piece, bytes) and b'"name": "write"' in piece)
+    cuts = [begun + 1, begun + 3, len(pieces) - 4]
+    for at in cuts:
+        server.say(Answer((*pieces[:at], *pieces[-2:])), reply(call("l", "list", path=".")))
+    events = world.events("write it")
+    ran = [e["body"]["name"] for e in events if e["kind"] == "tool-invocation"]
+    assert ran == ["read", "list"] * len(cuts)
+    assert not list((world.base / "state").rglob("new.txt"))
+    for told in server.requests[1::2]:
+        assert "was cut" in str(told.messages[-1]["content"][-1]) and "new.txt" not in str(told.messages)
+    follow(server)
+
+
 def test_silence_is_given_up_and_pings_are_life(world: World, server: MessagesServer) -> None:
     connect(world, server.url, idle=0.7)
     alive = Answer(tuple(part for piece in WHOLE.pieces[:4] for part in ("pause:0.4", PING, piece)) + WHOLE.pieces[4:])

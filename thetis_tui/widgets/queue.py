@@ -74,13 +74,13 @@ class QueueStrip(Static):
         """The last line, with what becomes of the messages at its end: as much of that as leaves the words room."""
         count = f"+{more} more · " if more > 0 else ""
         when = "waits for you" if self._held else "said when the turn ends"
-        for tail in (f"{count}{when} · ↑ edits the last", f"{count}↑ edits", count.rstrip(" ·")):
-            room = width - len(tail) - 3
-            if tail and room >= min(line.cell_length, width // 2):
-                if line.cell_length > room:
-                    line = line.truncate(room, ellipsis=True)
-                return line.pad_right(width - line.cell_length - len(tail)) + Content.styled(tail, "$text-disabled")
-        return line
+        tails = [f"{count}{when} · ↑ edits the last", f"{count}↑ edits"]
+        tail = next((one for one in tails if line.cell_length + len(one) + 3 <= width), tails[-1])
+        room = width - len(tail) - 3
+        if room < width // 2:
+            return line
+        line = line.truncate(room, ellipsis=True) if line.cell_length > room else line
+        return line.pad_right(width - line.cell_length - len(tail)) + Content.styled(tail, "$text-disabled")
 
     def on_click(self, event: events.Click) -> None:
         if 0 <= event.y < min(len(self.items), SHOWN) and self.items[event.y].id:

@@ -76,6 +76,33 @@ def test_reading_calls_overlap_and_a_change_stands_alone(tmp_path: Path) -> None
     assert [r["content"] for r in results] == ["look", "look", "change", "look", "look"] and alone == [True]
 
 
+def test_results_come_in_call_order_whichever_ends_first(tmp_path: Path) -> None:
+    guests = {"look": GuestBundle(aspect="tool/look", key="look", bundle="", describes='{"mutating": false}')}
+    context = turn_context(tmp_path, guests=guests)
+    ended = [threading.Event() for _ in range(6)]
+    ended[5].set()
+
+    def call_guest(name: str, call_id: str, arguments: dict[str, Any]) -> str:
+        number = arguments["place"]
+        assert ended[number + 1].wait(10), "the one behind it ends first"
+        return f"look {number}"
+
+    append = context.journal.append
+
+    def noted(body: Any) -> int:
+        seq = append(body)
+        if isinstance(body, ToolResult):
+            ended[int(body.content.split()[1])].set()
+        return seq
+
+    context.call_guest = call_guest
+    context.journal.append = noted  # type: ignore[method-assign]
+    results = run(context, *(call(n, "tool:look", place=n) for n in range(5)))
+    assert [r["content"] for r in results] == [f"look {n}" for n in range(5)]
+    logged = [body.content for body in context.journal.bodies if isinstance(body, ToolResult)]  # type: ignore[attr-defined]
+    assert logged == [f"look {n}" for n in reversed(range(5))], "it was the order they ended in"
+
+
 def test_a_stop_answers_what_has_not_run(tmp_path: Path) -> None:
     context = turn_context(tmp_path)
     context.cancelled.set()
