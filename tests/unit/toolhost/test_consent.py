@@ -194,11 +194,11 @@ def test_the_effects_of_a_tool_guest_are_asked_about_one_by_one(tmp_path: Path) 
     assert result["outcome"] == "refused" and context.commands.asked == []
 
 
-def test_an_unknown_operation_is_shown_with_all_its_arguments(tmp_path: Path) -> None:
+def test_an_operation_without_words_of_its_own_is_shown_with_all_its_arguments(tmp_path: Path) -> None:
     context, asked = asking(tmp_path, False)
     with pytest.raises(Refused):
-        perform(context, "devkit.write-code", "c1", {"path": "tool/x/main.py", "contents": "import os"})
-    assert '"contents": "import os"' in asked[0].detail and not asked[0].rememberable
+        perform(context, "devkit.roll-back", "c1", {"aspect": "agent", "revision": "abc123"})
+    assert '"revision": "abc123"' in asked[0].detail and not asked[0].rememberable
 
 
 def test_every_operation_with_an_effect_can_be_shown(tmp_path: Path) -> None:
