@@ -80,11 +80,13 @@ class ToolRow(FoldRow):
             title, detail = one_line(self.call.title) or "call", self._detail()
         else:
             title, detail = titles.pop(0) if titles else "result", ""
-        name, _, words = cut(title, width - 2).partition(" ")
-        line = Content.assemble((f"{glyph} ", colour), (name, "bold"), f" {words}" if words else "")
         meta = self._meta(titles)
+        # how a call failed is worth more than the end of its words; how it went well is not
+        urgent = bool(meta) and self.state == "bad" and 2 * (len(meta) + 2) < width
+        name, _, words = cut(title, width - 2 - (len(meta) + 2) * urgent).partition(" ")
+        line = Content.assemble((f"{glyph} ", colour), (name, "bold"), f" {words}" if words else "")
         room = width - line.cell_length
-        if meta and room > 2 * len(meta) + 4:
+        if meta and (urgent or room > 2 * len(meta) + 4):
             meta_part = Content.styled(f"  {meta}", "$text-muted" if self.state != "bad" else "$text-error")
             room -= meta_part.cell_length
         else:
