@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from thetis_kernel.protocol.blocks import Block
+
 from thetis_tui.widgets.rows.tool import ToolRow
 
 
