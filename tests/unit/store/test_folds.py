@@ -130,6 +130,8 @@ def test_what_waits_for_a_person():
     assert list(folds.fold(events(*ask, TurnFinished("t", "restarted"))).approvals) == ["a"], "a restart forgets no request"
     assert folds.fold(events(*ask, TurnFinished("t", "cancelled"))).approvals == {}
     assert folds.fold(events(*ask, User("do something else"))).approvals == {}
+    assert list(folds.fold(events(*ask, TurnFinished("t", "asked"))).questions) == ["q"]
+    assert folds.fold(events(*ask, User(text="something else"))).questions == {}
 
 
 def test_what_a_person_allowed():
@@ -142,8 +144,6 @@ def test_what_a_person_allowed():
     session = [started(), ask, Approval("a", "exec", "rm", "allow-session", patterns=["rm x", "ls *"])]
     assert folds.fold(events(*session)).grants == [("exec", "rm x"), ("exec", "ls *")]
     assert folds.fold(events(*session, started(relation="fork"))).grants == [], "a fork is another conversation"
-    assert list(folds.fold(events(*ask, TurnFinished("t", "asked"))).questions) == ["q"]
-    assert folds.fold(events(*ask, User(text="something else"))).questions == {}
 
 
 def test_children_until_they_settle():
