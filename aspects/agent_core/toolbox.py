@@ -13,7 +13,7 @@ from terminals import TERMINALS
 from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
 
-WRITING_MODES = frozenset({"agent"})
+WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
 
