@@ -95,6 +95,9 @@ class WorkerService:
             self._mode = tell
             if self._turn is not None and self._turn.id == tell.turn:
                 self._turn.mode(tell)
+        if tell.read_only:  # what runs in terminals could still write; ending it may take seconds, the channel must not wait
+            why = "the conversation became read-only"
+            threading.Thread(target=self._pool.close_all, args=(why,), daemon=True, name="closing terminals").start()
 
     def deliver(self, tell: Deliver) -> None:
         """Put a nudge into the running turn's inbox."""
