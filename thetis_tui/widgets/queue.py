@@ -77,7 +77,7 @@ class QueueStrip(Static):
         tails = [f"{count}{when} · ↑ edits the last", f"{count}↑ edits"]
         tail = next((one for one in tails if line.cell_length + len(one) + 3 <= width), tails[-1])
         room = width - len(tail) - 3
-        if room < width // 2:
+        if line.cell_length > room and room < width // 2:
             return line
         line = line.truncate(room, ellipsis=True) if line.cell_length > room else line
         return line.pad_right(width - line.cell_length - len(tail)) + Content.styled(tail, "$text-disabled")
