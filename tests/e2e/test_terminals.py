@@ -298,7 +298,7 @@ def test_the_walls_hold_in_a_terminal(tier: Tier, worktree: Path) -> None:
 
 
 @every_tier
-def test_hundred_terminals_leave_no_descriptor_and_no_process(tier: Tier, worktree: Path) -> None:
+def test_closed_terminals_leave_no_descriptor_and_no_process(tier: Tier, worktree: Path) -> None:
     def once() -> None:
         with terminal(tier, worktree) as opened:
             assert opened.says("echo x") == "x\n"
