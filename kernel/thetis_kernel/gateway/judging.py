@@ -36,6 +36,7 @@ class DisposableJudge:
         self._free = asyncio.Semaphore(AT_ONCE)
         self._spare: tuple[str, asyncio.Task[Child]] | None = None
         self._expiry: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     async def __call__(self, ask: JudgeGuest) -> Verdict:
         """The verdict. Raises PeerGone with how the host ended when the candidate brought it down, DeadlineExceeded,
@@ -80,13 +81,16 @@ class DisposableJudge:
             return
         loop = asyncio.get_running_loop()
         if self._spare is not None and self._spare[0] != world:
-            loop.create_task(_end(self._spare[1]))
+            self._ending = loop.create_task(_end(self._spare[1]))
             self._spare = None
         if self._spare is None:
             self._spare = (world, loop.create_task(self._spawn(world), name=f"spare gate for a {world}"))
         if self._expiry is not None:
             self._expiry.cancel()
-        self._expiry = loop.call_later(self._spare_s, lambda: loop.create_task(self._end_spare()))
+        self._expiry = loop.call_later(self._spare_s, self._expire)
+
+    def _expire(self) -> None:
+        self._ending = asyncio.get_running_loop().create_task(self._end_spare())
 
     async def _end_spare(self) -> None:
         spare, self._spare = self._spare, None

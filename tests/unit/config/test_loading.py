@@ -116,7 +116,8 @@ def test_unknown_modes_are_read_only() -> None:
 def test_modes_of_ones_own(tmp_path: Path) -> None:
     text = '[modes.careful]\nread_only = false\nask = ["exec"]\n[modes.look]\n[approvals]\nask = ["http"]\n'
     modes = Modes.of(read(tmp_path, user=text).settings)
-    assert (modes.get("careful").read_only, modes.get("careful").ask, modes.get("careful").label) == (False, ("exec", "http"), "Careful")
+    careful = modes.get("careful")
+    assert (careful.read_only, careful.ask, careful.label) == (False, ("exec", "http"), "Careful")
     assert modes.get("look").read_only, "a mode that does not say so changes nothing"
     assert modes.get("agent").ask == ("http",), "what a person marked is asked about in every mode"
 

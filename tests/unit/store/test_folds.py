@@ -162,7 +162,8 @@ def test_a_fork_starts_afresh_where_its_parent_is_concerned():
            Approval("a", "c", "w"), SettingChanged("archived", "true"), SettingChanged("network", "true"),
            started(mode="plan", relation="fork")]  # fmt: skip
     state = folds.fold(events(*log))
-    assert state.materialised is None and state.children == {} and state.approvals == {} and not state.archived and not state.network
+    assert state.materialised is None and state.children == {} and state.approvals == {}
+    assert not state.archived and not state.network
     assert state.notes == {"a": "1"} and state.mode == "plan"
 
 

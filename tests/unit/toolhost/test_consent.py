@@ -105,7 +105,8 @@ def test_a_command_is_shown_as_it_is_with_its_parts(tmp_path: Path) -> None:
     assert [part.text for part in one.parts] == ["cd src", "make test", "tail -3"]
 
 
-@pytest.mark.parametrize("command", ["ls $(x)", "ls \u202e x", "ls \u200b", "ls \u3164", "ls \x1b[2K", "x" * 5000, "a" * (MAX_DETAIL + 1)])
+@pytest.mark.parametrize("command", ["ls $(x)", "ls \u202e x", "ls \u200b", "ls \u3164", "ls \x1b[2K", "x" * 5000,
+                                     "a" * (MAX_DETAIL + 1)])  # fmt: skip
 def test_what_is_not_understood_or_not_shown_whole_is_never_remembered(tmp_path: Path, command: str) -> None:
     context, _ = asking(tmp_path)
     made = request(context, "exec", "c1", Intended(what="Run a command", detail=command, command=command))

@@ -53,7 +53,8 @@ def test_complaint_129_globs_of_paths_are_anchored(pattern: str, path: str, cove
     assert covers("write", pattern, Subject(path)) is covered
 
 
-@pytest.mark.parametrize("pattern", ["", " ", "a\nb", "a\x1b[0m", "a\u202eb", "a\u3164b", "a\ufe0f", "a\tb", "x" * (MAX_PATTERN + 1), "'a"])
+@pytest.mark.parametrize("pattern", ["", " ", "a\nb", "a\x1b[0m", "a\u202eb", "a\u3164b", "a\ufe0f", "a\tb",
+                                     "x" * (MAX_PATTERN + 1), "'a"])  # fmt: skip
 def test_complaint_128_what_cannot_be_read_cannot_be_a_rule(pattern: str) -> None:
     assert usable("exec", pattern)
     assert not covers("exec", pattern, Subject(pattern))
