@@ -14,8 +14,8 @@ from thetis_kernel.toolhost.operations import perform
 from tests.support.turns import turn_context
 
 LONG = "x" * (MAX_CONTENT + 1)
-EVIL = ["../../escape", "/no-such-directory/escape", "../wt/escape", "a/b", "..", ".", "x\n", "é", "a" * 300, "conv/../../../escape",
-        "c\x00d"]  # fmt: skip
+EVIL = ["../../escape", "/no-such-directory/escape", "../wt/escape", "a/b", "..", ".", "x\n", "é", "a" * 300,
+        "conv/../../../escape", "c\x00d"]  # fmt: skip
 
 
 def everything(base: Path) -> set[str]:
