@@ -96,3 +96,12 @@ async def test_after_closing_nothing_is_heard() -> None:
     ear.gateway.tell(delta("b"))
     await asyncio.sleep(0.001)
     assert ear.heard == []
+
+
+async def test_a_channel_that_ends_is_reported_although_nobody_asks() -> None:
+    ear = Ear()
+    await ear.bridge.open()
+    ear.gateway.vanish()
+    await asyncio.sleep(0)
+    assert len(ear.gone) == 1
+    ear.bridge.close()
