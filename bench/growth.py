@@ -79,9 +79,10 @@ def processor_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * TICK_MS
 
 
-def pss_mib(pid: int) -> float:
+def own_mib(pid: int) -> float:
+    """Memory that is a process's alone. Not its PSS, whose share of common pages moves with what else is running."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith("Private_Dirty:"):
             return int(line.split()[1]) / 1024
     return 0.0
 
@@ -141,9 +142,9 @@ async def thousand_turns() -> None:
             made = await g.client.create(origin="headless")
             long = Long(g, made.id)
             early = await long.cost(EARLY)
-            small, little = pss_mib(g.worker_pid(made.id)), await long.history_ms()
+            small, little = own_mib(g.worker_pid(made.id)), await long.history_ms()
             late = await long.cost(TURNS)
-            grown, much = pss_mib(g.worker_pid(made.id)), await long.history_ms()
+            grown, much = own_mib(g.worker_pid(made.id)), await long.history_ms()
             emit(
                 "worker_growth_1000_turns_mib",
                 grown - small,
