@@ -65,7 +65,8 @@ class Capture:
         whole = b"" if self._gap else bytes(self._head + self._tail)
         head = cutting.head_of(whole or bytes(self._head), self._head_limit)
         tail = cutting.tail_of(whole or bytes(self._tail), self._tail_limit)
-        missing = self.total - len(head.encode()) - len(tail.encode())
+        # A byte that is no text becomes a sign of three: then this is the least that is missing.
+        missing = max(self.total - len(head.encode()) - len(tail.encode()), 1)
         return f"{head}\n[... {missing} bytes left out ...]\n{tail}"
 
     def close(self) -> None:

@@ -79,6 +79,14 @@ def test_wrong_values_of_a_record_are_named(args, kwargs, said):
 # Stubs
 
 CALLS = {
+    "devkit.list-code": lambda m: m.list_code("tools/x"),
+    "devkit.read-code": lambda m: m.read_code("tools/x/main.py", 3, 9),
+    "devkit.write-code": lambda m: m.write_code("tools/x/main.py", "c"),
+    "devkit.patch-code": lambda m: m.patch_code("tools/x/main.py", "a", "b"),
+    "devkit.remove-code": lambda m: m.remove_code("tools/x/part.py"),
+    "devkit.new-tool": lambda m: m.new_tool("x", "does"),
+    "devkit.history": lambda m: m.history("agent"),
+    "devkit.roll-back": lambda m: m.roll_back("agent"),
     "session.read": lambda m: m.read(3, 9),
     "session.append": lambda m: m.append("system-note", {"t": "é"}),
     "session.poll-inbox": lambda m: m.poll_inbox(),
