@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pwd
 import stat
 import subprocess
 from pathlib import Path
@@ -69,7 +70,7 @@ tries('icmp', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPR
 tries('packet', lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
 for path in ('/var/run/docker.sock', '/run/docker.sock', '/run/dbus/system_bus_socket', '\\0/org/freedesktop/systemd1/private'):
     tries(path, lambda: unix(path))
-for path in ('{home}/.ssh/id_rsa', '/root/.ssh', '/etc/shadow', '{database}', '{other}', '/proc/1/root/etc/shadow'):
+for path in ('{home}/.ssh/id_rsa', '{superuser}/.ssh', '/etc/shadow', '{database}', '{other}', '/proc/1/root/etc/shadow'):
     tries(path, lambda: os.listdir(path) if os.path.isdir(path) else open(path).read())
 tries('environ', lambda: 1 / ('canary-of-the-parent' in open('/proc/1/environ').read()))
 libc = ctypes.CDLL(None, use_errno=True)
@@ -150,7 +151,7 @@ def test_the_attempts_would_succeed_without_walls(place: Path) -> None:
 @pytest.mark.skipif(not SYSTEM_PYTHON, reason="needs a system python")
 def test_nothing_outside_is_reached(tier: Tier, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_SECRET", "canary-of-the-parent")
-    probe = SEALED.replace("{home}", str(place / "home")).replace(
+    probe = SEALED.replace("{superuser}", pwd.getpwuid(0).pw_dir).replace("{home}", str(place / "home")).replace(
         "{database}", str(place / "state/root/data/thetis.db")
     )
     (place / "state/root/worktrees/conv-a/probe.py").write_text(

@@ -223,7 +223,6 @@ class AskDevKit(Ask[DevKitAnswer], frozen=True, tag="worker.devkit"):
     """An operation of the contract's `devkit`, `name` without the interface, `arguments` as JSON. The turn has permitted it."""
 
     turn: str
-    call: str
     name: str
     arguments: bytes
 

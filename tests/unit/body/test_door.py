@@ -45,7 +45,7 @@ def door(read_only: bool, answer: dict[str, Any] | None = None, tool: GuestBundl
 
 
 def ask(name: str) -> AskDevKit:
-    return AskDevKit(turn="t", call="c", name=name, arguments=b"{}")
+    return AskDevKit(turn="t", name=name, arguments=b"{}")
 
 
 @pytest.mark.parametrize("name", CHANGING)

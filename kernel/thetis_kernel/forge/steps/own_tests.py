@@ -8,7 +8,6 @@ artifact is the guest alone. Inside, the guest's own functions stand where they 
 from __future__ import annotations
 
 import dataclasses
-import json
 
 from thetis_kernel.forge.candidate import Bench, Candidate
 from thetis_kernel.forge.diagnostics import as_diagnostic
@@ -81,7 +80,7 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
 
 def _unpacked(world: str, value: object) -> tuple[int, list[object]]:
     if world == "gateway" and isinstance(value, dict):
-        value = json.loads(str(value.get("text", "[]")))
+        value, _ = load_json(str(value.get("text", "")), "what the tests answered")
     if world == "agent" and isinstance(value, dict):
         value = [value.get("count"), value.get("told")]
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], int) and isinstance(value[1], list):

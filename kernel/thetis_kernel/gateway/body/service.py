@@ -16,8 +16,8 @@ from typing import Any, cast
 from thetis_kernel.errors import GateError, ThetisError, UsageError
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.diagnostics import diagnostics_of
-from thetis_kernel.forge.layout import world_of
-from thetis_kernel.forge.manifest import NAME
+from thetis_kernel.forge.layout import MANIFEST, world_of
+from thetis_kernel.forge.manifest import NAME, parse_manifest
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import files, history
@@ -77,7 +77,7 @@ class Bodies:
                 case "history":
                     return await history.of(self._log, session, str(arguments["aspect"]))
                 case "roll-back":
-                    return await self.roll_back(session, str(arguments["aspect"]), str(arguments["revision"]), by)
+                    return await self._roll_back(session, str(arguments["aspect"]), str(arguments["revision"]), by)
                 case _:
                     raise UsageError(f"There is no operation devkit.{name[:40]}.", code="bad-arguments")
 
@@ -110,6 +110,10 @@ class Bodies:
 
         `why` takes the place of the summary that would be logged.
         """
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            return await self._roll_back(session, aspect, revision, by, why)
+
+    async def _roll_back(self, session: str, aspect: str, revision: str, by: str, why: str = "") -> dict[str, Any]:
         directory = directory_of(aspect)
         target = history.earlier(await self._log.state(session), aspect, revision)
         guest = await self._own(session, aspect) / directory
@@ -136,7 +140,7 @@ class Bodies:
         listed = []
         for aspect in sorted({*shipped_guests(), *own}):
             change = own.get(aspect)
-            source = await asyncio.to_thread(_described, await self._where(session, aspect))
+            source = await asyncio.to_thread(_described, await self._where(session, aspect), aspect)
             listed.append({"aspect": aspect, "directory": directory_of(aspect), "origin": "own" if change else "shipped",
                            "revision": change.revision if change else SHIPPED, **source})
         return {"guests": listed}
@@ -246,15 +250,13 @@ def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:
             "steps": [{"step": step.step, "ok": step.ok, "ms": step.ms} for step in verdict.steps]}
 
 
-def _described(directory: Path) -> dict[str, str]:
+def _described(directory: Path, aspect: str) -> dict[str, str]:
     """Version and description from a manifest that may be anything."""
-    import tomllib  # late: only a list of guests needs it
-
     try:
-        table = tomllib.loads(files.read(directory, "guest.toml", "guest.toml"))
-    except (tomllib.TOMLDecodeError, ThetisError, OSError, RecursionError):
+        manifest = parse_manifest(files.read(directory, MANIFEST, MANIFEST), aspect)
+    except (ThetisError, OSError):
         return {"version": "", "description": "(its manifest cannot be read)"}
-    return {"version": str(table.get("version", ""))[:40], "description": str(table.get("description", ""))[:300]}
+    return {"version": manifest.version, "description": manifest.description}
 
 
 def _world(aspect: str) -> World:

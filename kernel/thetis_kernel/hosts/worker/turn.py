@@ -130,7 +130,7 @@ class Turn:
     def _devkit(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the gateway. A tool that changed serves from the next call on; a call in flight keeps what it began with."""
         answer = self._peer.call(
-            AskDevKit(turn=self.id, call="", name=name, arguments=msgspec.json.encode(arguments)), timeout=DEVKIT_S)
+            AskDevKit(turn=self.id, name=name, arguments=msgspec.json.encode(arguments)), timeout=DEVKIT_S)
         if answer.tool is not None:
             self._context.guests[answer.tool.aspect.removeprefix("tool/")] = answer.tool
         if answer.gone:

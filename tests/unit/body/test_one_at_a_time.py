@@ -1,0 +1,36 @@
+"""A conversation's body is changed by one at a time: the watchdog waits for a person's or the agent's change."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from thetis_kernel.gateway.body.service import Bodies
+
+
+async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    async def listing(self: Bodies, session: str, directory: str) -> dict[str, Any]:
+        entered.set()
+        await go_on.wait()
+        order.append("change")
+        return {}
+
+    async def back(self: Bodies, *args: Any) -> dict[str, Any]:
+        order.append("back")
+        return {"ok": True}
+
+    monkeypatch.setattr(Bodies, "_list", listing)
+    monkeypatch.setattr(Bodies, "_roll_back", back)
+    bodies = Bodies(None, None, None, lambda world: None)  # type: ignore[arg-type]
+    changing = asyncio.create_task(bodies.perform("s", "list-code", {"directory": ""}, by="user"))
+    await entered.wait()
+    going_back = asyncio.create_task(bodies.roll_back("s", "agent", "", "kernel"))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.gather(changing, going_back)
+    assert order == ["change", "back"]
