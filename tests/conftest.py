@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,10 +40,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home and state directory a test, so that none sees another's."""
+def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A home and state directory a test, and no key that another test gave, so that none sees another's."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("THETIS_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    yield
+    if providers := sys.modules.get("thetis_kernel.gateway.providers"):  # what it took out of an environment it keeps
+        providers._taken.clear()
