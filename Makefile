@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 ONLY ?=
+JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
 export PYTHON VENV
 
 .PHONY: run test test-all bench lint lock setup venv mutate clean
@@ -16,8 +17,8 @@ setup: venv  ## build the guest runtimes (cached outside the checkout)
 run: setup  ## the screen; without a terminal, the same tour headless
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/thetis; else exec scripts/tour "$(CURDIR)/$(BIN)/thetis"; fi
 
-test: setup  ## the suite
-	@$(BIN)/python -m pytest -m "not slow"
+test: setup  ## the suite, a file a process at a time (JOBS=1: one after the other)
+	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile
 
 test-all: setup  ## the long ones too
 	@$(BIN)/python -m pytest

@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     home = Path(config.rootpath) / ".pytest_cache" / "home"
     home.mkdir(parents=True, exist_ok=True)
     for name in list(os.environ):
-        if name not in _KEPT and not name.startswith(("PYTEST_", "HYPOTHESIS_", "COV_")):
+        if name not in _KEPT and not name.startswith(("PYTEST_", "HYPOTHESIS_", "COV_", "TEXTUAL_SNAPSHOT_")):
             del os.environ[name]
     os.environ.update(
         HOME=str(home),

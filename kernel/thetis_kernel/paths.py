@@ -105,11 +105,15 @@ class RootPaths(msgspec.Struct, frozen=True):
 
     @property
     def socket(self) -> Path:
-        """The control socket. AF_UNIX paths end at 107 bytes, so it lives in the runtime directory under a short name."""
+        """The control socket, under a short name in the runtime directory, or below /tmp where that one is too long.
+
+        AF_UNIX paths end at 107 bytes on Linux and 103 on macOS; 99 leave room (ipc/unix.py refuses longer ones).
+        """
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-        digest = self.base.name.rsplit("-", 1)[-1]
-        where = Path(runtime) if runtime and Path(runtime).is_dir() else Path(f"/tmp/thetis-{os.getuid()}")
-        return where / "thetis" / f"{digest}.sock"
+        below = Path("thetis") / f"{self.base.name.rsplit('-', 1)[-1]}.sock"
+        if runtime and Path(runtime).is_dir() and len(os.fsencode(runtime / below)) < 100:
+            return runtime / below
+        return Path(f"/tmp/thetis-{os.getuid()}") / below
 
     def make(self) -> None:
         """Create the directories, private to the person (0700)."""

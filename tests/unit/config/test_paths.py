@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_the_environment_decides_as_the_standard_says() -> None:
 
 def test_socket_paths_stay_short(tmp_path: Path) -> None:
     assert len(str(root_paths(tmp_path / ("long" * 60)).socket.name)) < 20
+
+
+def test_a_long_runtime_directory_is_not_where_the_socket_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    assert root_paths(tmp_path).socket.parent == Path(f"/tmp/thetis-{os.getuid()}/thetis")
 
 
 def test_the_nearest_marker_upward_is_the_root(tmp_path: Path) -> None:
