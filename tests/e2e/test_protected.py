@@ -46,12 +46,14 @@ ABSENT = [
     "home/.bashrc",
 ]
 TRIES = """
-p='{path}'; d=$(dirname "$p")
-echo x > "$p"; echo x >> "$p"; cp /etc/passwd "$p"; mv "$p" "$p.gone"; rm -rf "$p"; ln -sf /etc/passwd "$p"; ln "$p" ./hard
+p='{path}'; d=$(dirname "$p"); lure='{lure}'
+echo x > "$p"; echo x >> "$p"; cp "$lure" "$p"; mv "$p" "$p.gone"; rm -rf "$p"; ln -sf "$lure" "$p"; ln "$p" ./hard
 chmod 777 "$p"; truncate -s 0 "$p"; mkdir -p "$d"; touch "$p"; mv "$d" "$d.moved"; rm -rf "$d"
 ln -s "$p" ./soft && echo x > ./soft; rm -f ./soft ./hard
 ln -s "$d" ./dir; echo x > ./dir/$(basename "$p"); rm -f ./dir
 """
+LURE = "install/wit/thetis.wit"
+"""What links are made to lead to: a file of the test's own, because without walls the attempts succeed."""
 SEALED = """
 import os, socket, ctypes, fcntl
 def tries(name, act):
@@ -95,6 +97,10 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def tries(place: Path, path: str) -> str:
+    return TRIES.format(path=path, lure=place / LURE)
+
+
 def picture(place: Path) -> dict[str, str]:
     """Everything but what the conversation may write: kinds, modes and contents."""
     found = {}
@@ -125,7 +131,7 @@ def run(tier: Tier, place: Path, text: str) -> str:
 @every_wall
 def test_commands_change_nothing_that_protects(tier: Tier, place: Path) -> None:
     before = picture(place)
-    script = "\n".join(TRIES.format(path=place / name) for name in [*PROTECTED, *ABSENT]) + TRIES.format(path=".git")
+    script = "\n".join(tries(place, str(place / name)) for name in [*PROTECTED, *ABSENT]) + tries(place, ".git")
     run(tier, place, f"( {script} ) 2>/dev/null; echo ran > proof.txt")
     if tier.name == "landlock":  # it lets modes of the person's own files be changed, as its sentence says
         for name in PROTECTED:
@@ -139,7 +145,7 @@ def test_commands_change_nothing_that_protects(tier: Tier, place: Path) -> None:
 def test_the_attempts_would_succeed_without_walls(place: Path) -> None:
     before = picture(place)
     subprocess.run(
-        ["/bin/sh", "-c", TRIES.format(path=place / "config/config.toml")],
+        ["/bin/sh", "-c", tries(place, str(place / "config/config.toml"))],
         cwd=place / "state/root/worktrees/conv-a",
         stderr=subprocess.DEVNULL,
         timeout=60,
