@@ -19,6 +19,7 @@ from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.body.door import DevKitDoor
+from thetis_kernel.gateway.body.outside import Outside
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.body.watchdog import Watchdog
@@ -103,6 +104,7 @@ class Gateway:
         self._close_requested = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._control: UnixServer | None = None
+        self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
 
     @staticmethod
     async def open(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
@@ -131,6 +133,7 @@ class Gateway:
 
     def _warm(self, work: Any) -> None:
         """Start something that will be needed; its failure is told where it is needed."""
+            gateway._warm(gateway.outside.watch())
         async def run() -> None:
             try:
                 await work

@@ -16,6 +16,7 @@ import msgspec
 
 from thetis_kernel.protocol.approvals import USED
 from thetis_kernel.protocol.events import (
+    REFUSED,
     SHIPPED,
     Answer,
     Approval,
@@ -43,6 +44,9 @@ from thetis_kernel.protocol.events import (
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store import projection, queueing, summary
 from thetis_kernel.store.turnstats import TurnStats as TurnStats
+
+_KEPT = ("kv:", "pins")
+"""Scopes whose values no rewind takes back: a guest's own, and what a person pinned."""
 
 
 class SessionState(msgspec.Struct):
@@ -96,6 +100,7 @@ class SessionState(msgspec.Struct):
     def guests(self) -> dict[str, Modification]:
         """The guests that are not the shipped ones: the last change of each, by aspect. Rewinds do not undo them."""
         last = {change.target: change for _, change in self.modifications}
+    refused: list[tuple[int, Modification]] = []
         return {target: change for target, change in last.items() if change.revision != SHIPPED}
 
     @property
@@ -293,7 +298,7 @@ def _setting(state: SessionState, seq: int, body: SettingChanged) -> None:
 
 
 def _value(state: SessionState, seq: int, body: StateChanged) -> None:
-    if not body.scope.startswith("kv:"):
+    if not body.scope.startswith(_KEPT):
         state.changes.append((seq, body))
     _put(state.values, body)
 
@@ -302,14 +307,14 @@ def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
     """Values become those of the branch the conversation goes on from."""
     state.rewinds.append((seq, body.to_seq))
     branch = projection.live(seq, state.rewinds)
-    state.values = {scope: held for scope, held in state.values.items() if scope.startswith("kv:")}
+    state.values = {scope: held for scope, held in state.values.items() if scope.startswith(_KEPT)}
     for changed, change in state.changes:
         if projection.on(branch, changed):
             _put(state.values, change)
 
 
 def _modification(state: SessionState, seq: int, body: Modification) -> None:
-    state.modifications.append((seq, body))
+    (state.refused if body.verdict == REFUSED else state.modifications).append((seq, body))
 
 
 def _put(values: dict[str, dict[str, str]], change: StateChanged) -> None:

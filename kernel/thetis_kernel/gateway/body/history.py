@@ -7,7 +7,7 @@ from typing import Any
 
 from thetis_kernel.errors import UsageError
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import SHIPPED, Modification
+from thetis_kernel.protocol.events import REFUSED, SHIPPED, Modification
 from thetis_kernel.store.folds import SessionState
 
 MAX_LISTED = 100
@@ -19,7 +19,8 @@ async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
     """{"revisions": [...]} newest first, "" for every guest; times come from the events."""
     state = await log.state(session)
     own = state.guests
-    chosen = [(seq, change) for seq, change in state.modifications if not aspect or change.target == aspect][-MAX_LISTED:]
+    changes = sorted([*state.modifications, *state.refused], key=lambda each: each[0])
+    chosen = [(seq, change) for seq, change in changes if not aspect or change.target == aspect][-MAX_LISTED:]
     listed = []
     for seq, change in reversed(chosen):
         stored = await asyncio.to_thread(log.store.read, session, seq - 1, 1)
@@ -28,7 +29,7 @@ async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
             "aspect": change.target, "revision": change.revision, "previous": change.previous, "verdict": change.verdict,
             "by": change.by, "summary": change.summary, "commit": change.commit, "seq": seq,
             "ts_ms": stored[0].ts_ms if stored else 0,
-            "serving": change is last or (last is None and change.revision == SHIPPED)})
+            "serving": change is last or (last is None and change.revision == SHIPPED and change.verdict != REFUSED)})
     return {"revisions": listed}
 
 

@@ -20,18 +20,21 @@ from thetis_kernel.forge.layout import MANIFEST, world_of
 from thetis_kernel.forge.manifest import NAME, parse_manifest
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
-from thetis_kernel.gateway.body import files, history
+from thetis_kernel.gateway.body import byhand, files, history, pins
 from thetis_kernel.gateway.body.compare import patch_of
 from thetis_kernel.gateway.body.layout import Place, aspect_of, directory_of, place_of
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.template import new_tool_files
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import SHIPPED, Modification
+from thetis_kernel.protocol.events import REFUSED, SHIPPED, Modification, StateChanged
 from thetis_kernel.protocol.gate import GuestSource, StepResult, Verdict, World
+from thetis_kernel.store.folds import SessionState
 
 Arguments = dict[str, Any]
 READ_LINES = 1000
 MAX_DIAGNOSTICS = 40
+PERSONS = ("diff", "path", "pin")
+"""Operations for people: what a revision changed, where a guest lies, and whether the agent may change it."""
 MAX_SOURCES = 64
 """Kept at hand, so that a turn asks the git host for a guest once; an agent is about 100 KB."""
 
@@ -46,12 +49,17 @@ class Bodies:
         self._prepare = prepare
         self._locks: dict[str, asyncio.Lock] = {}
         self._sources: OrderedDict[tuple[str, str], GuestSource] = OrderedDict()
+        self._judged: dict[tuple[str, str], str] = {}
+        """What was last judged in a worktree, so that only a hand other than the dev kit's is taken for an edit by hand."""
 
     async def perform(self, session: str, name: str, arguments: Arguments, *, by: str) -> dict[str, Any]:
-        """One operation of the contract's `devkit`, or `diff` (aspect, revision), which people alone ask for.
+        """One operation of the contract's `devkit`, or one of `PERSONS`, which people alone ask for.
 
-        `by`: agent or user. Raises UsageError, CodeError, StoreError, and RepoError when git cannot answer.
+        `by`: agent or user. Raises UsageError, Refused for what is pinned, CodeError, StoreError, and RepoError when git
+        cannot answer.
         """
+        if by != "user" and name in PERSONS:
+            raise UsageError(f"There is no operation devkit.{name}.", code="bad-arguments")
         async with self._locks.setdefault(session, asyncio.Lock()):
             match name:
                 case "list-code":
@@ -72,6 +80,11 @@ class Bodies:
                         guest, place.inside, place.path))
                 case "new-tool":
                     return await self._new_tool(session, str(arguments["name"]), str(arguments["description"]), by)
+                case "path":
+                    aspect = str(arguments["aspect"])
+                    return {"path": str(await self._own(session, aspect) / (directory_of(aspect) if aspect else ""))}
+                case "pin":
+                    return await self._pin(session, str(arguments["aspect"]), str(arguments["revision"]))
                 case "diff":
                     return await self._diff(session, str(arguments["aspect"]), str(arguments["revision"]))
                 case "history":
@@ -115,6 +128,7 @@ class Bodies:
 
     async def _roll_back(self, session: str, aspect: str, revision: str, by: str, why: str = "") -> dict[str, Any]:
         directory = directory_of(aspect)
+        pins.check(await self._log.state(session), aspect, by)
         target = history.earlier(await self._log.state(session), aspect, revision)
         guest = await self._own(session, aspect) / directory
         if target is None:
@@ -124,6 +138,43 @@ class Bodies:
         found = await self.repository.files(target.commit, directory)
         await asyncio.to_thread(files.replace_guest, guest, found)
         return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}")
+
+    async def by_hand(self, session: str) -> list[dict[str, Any]]:
+        """Judge what a person changed in the conversation's checkout with an editor: verdicts as `perform` answers them.
+
+        What passes is kept and serves; what does not is logged as refused, stays as it was written, and nothing else happens.
+        A guest whose directory is gone is gone back from, to the shipped one where there is one.
+        """
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            state = await self._log.state(session)
+            worktree = await self.repository.ensure(session, _base(state))
+            there = await asyncio.to_thread(byhand.guests_in, worktree)
+            changed = []
+            for aspect in sorted({*there, *state.guests}):
+                found = await self._edited(session, aspect, worktree / directory_of(aspect), aspect in there)
+                changed += [found] if found is not None else []
+            return changed
+
+    async def _edited(self, session: str, aspect: str, guest: Path, there: bool) -> dict[str, Any] | None:
+        serving = (await self._log.state(session)).guests.get(aspect)
+        if not there:
+            self._judged.pop((session, aspect), None)
+            return await self._kept(session, aspect, SHIPPED, "user", f"{directory_of(aspect)} was removed by hand", [])
+        revision = await asyncio.to_thread(byhand.revision_of, guest, aspect)
+        shipped = shipped_guests().get(aspect)
+        known = serving.revision if serving else await asyncio.to_thread(byhand.revision_of, shipped, aspect) if shipped else ""
+        if revision in (known, self._judged.get((session, aspect))):
+            self._judged[session, aspect] = revision
+            return None
+        before = await self._files(aspect, serving)
+        names = byhand.changed(before, await asyncio.to_thread(files.texts, guest))
+        answer = await self._judge(session, aspect, guest, "user", f"Edited by hand: {names}")
+        refused = [change.revision for _, change in (await self._log.state(session)).refused if change.target == aspect]
+        if not answer["ok"] and refused[-1:] != [revision]:
+            await self._log.append(session, Modification(
+                target=aspect, revision=revision, previous=serving.revision if serving else SHIPPED, verdict=REFUSED, by="user",
+                summary=f"Edited by hand: {names}. {byhand.reason(answer)}"))
+        return answer
 
     # -- reading
 
@@ -136,13 +187,14 @@ class Bodies:
                                  code="not-found")
             clean = directory.strip("/")
             return {"files": [{"path": f"{clean}/{name}", "bytes": (guest / name).stat().st_size} for name in names]}
-        own = (await self._log.state(session)).guests
+        state = await self._log.state(session)
+        own = state.guests
         listed = []
         for aspect in sorted({*shipped_guests(), *own}):
             change = own.get(aspect)
             source = await asyncio.to_thread(_described, await self._where(session, aspect), aspect)
             listed.append({"aspect": aspect, "directory": directory_of(aspect), "origin": "own" if change else "shipped",
-                           "revision": change.revision if change else SHIPPED, **source})
+                           "revision": change.revision if change else SHIPPED, "pinned": pins.of(state, aspect), **source})
         return {"guests": listed}
 
     async def _read(self, session: str, place: Place, arguments: Arguments) -> dict[str, Any]:
@@ -183,14 +235,30 @@ class Bodies:
     async def _own(self, session: str, aspect: str) -> Path:
         """The body's worktree, with the shipped guest copied and committed there if the conversation has none of its own."""
         state = await self._log.state(session)
-        base = next((change.commit for _, change in reversed(state.modifications) if change.commit), "")
-        worktree = await self.repository.ensure(session, base)
+        worktree = await self.repository.ensure(session, _base(state))
         shipped = shipped_guests().get(aspect)
-        guest = worktree / directory_of(aspect)
+        guest = worktree / directory_of(aspect) if aspect else worktree
         if shipped is not None and not guest.is_dir():
             await asyncio.to_thread(files.copy_guest, shipped, guest)
             await self.repository.commit(session, f"{aspect} as it is shipped\n")
         return worktree
+
+    async def _pin(self, session: str, aspect: str, revision: str) -> dict[str, Any]:
+        """Serve a revision and keep the agent from changing the guest; "none" takes that back, "" pins what serves."""
+        directory_of(aspect)
+        answer: dict[str, Any] = {"aspect": aspect, "ok": True, "pinned": "", "diagnostics": [], "steps": []}
+        if revision != "none":
+            serving = (await self._log.state(session)).guests.get(aspect)
+            if serving is None and aspect not in shipped_guests():
+                raise UsageError(f"There is no guest {aspect}.", hint="`thetis self ls` lists them.", code="not-found")
+            now = serving.revision if serving else SHIPPED
+            if revision and not now.startswith(revision):
+                answer = await self._roll_back(session, aspect, revision, "user")
+                now = str(answer["revision"])
+            answer["pinned"] = now if answer["ok"] else ""
+        if answer["ok"]:
+            await self._log.append(session, StateChanged(scope=pins.SCOPE, key=aspect, value=pins.value(answer["pinned"])))
+        return answer
 
     async def _new_tool(self, session: str, name: str, description: str, by: str) -> dict[str, Any]:
         if not NAME.fullmatch(name):
@@ -206,6 +274,7 @@ class Bodies:
 
     async def _change(self, session: str, place: Place, by: str, summary: str,
                       work: Callable[[Path], None]) -> dict[str, Any]:
+        pins.check(await self._log.state(session), place.aspect, by)
         guest = await self._own(session, place.aspect) / place.directory
         if not guest.is_dir() and place.aspect not in shipped_guests():
             raise UsageError(f"There is no guest {place.aspect}.", hint="Begin a tool with new_tool.", code="not-found")
@@ -215,7 +284,9 @@ class Bodies:
     async def _judge(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
         try:
             source = await asyncio.to_thread(read_guest, guest, aspect)
+            self._judged[session, aspect] = source_digest(source)
         except GateError as error:
+            self._judged[session, aspect] = byhand.unreadable(error)
             step = StepResult("source", False, 0.0, diagnostics_of(error))
             return _verdict(aspect, directory_of(aspect), Verdict(False, "", [step]))
         await self._prepare(source.world)
@@ -239,6 +310,11 @@ class Bodies:
         answer = _verdict(aspect, directory_of(aspect), Verdict(True, revision, steps))
         gone = revision == SHIPPED and aspect not in shipped_guests()
         return {**answer, "previous": previous, "commit": commit, "changed": revision != previous, "gone": gone}
+
+
+def _base(state: SessionState) -> str:
+    """The commit a branch of the body begins at that is not there (any more): the newest one that served, "" for none."""
+    return next((change.commit for _, change in reversed(state.modifications) if change.commit), "")
 
 
 def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:
