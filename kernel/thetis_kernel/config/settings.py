@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from thetis_kernel.config.modes import Effect, ModeTable
+from thetis_kernel.config.subagents import Subagents
 from thetis_kernel.config.worktree import Worktree
 from thetis_kernel.protocol.models import ModelEntry, Provider
 
@@ -82,6 +83,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     walls: Walls = Walls()
     worker: Worker = Worker()
     worktree: Worktree = Worktree()
+    subagents: Subagents = Subagents()
     files: Files = Files()
     approvals: Approvals = Approvals()
     modes: dict[str, ModeTable] = {}
@@ -95,7 +97,7 @@ USER_ONLY = frozenset({
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets",
     "approvals", "modes", "tools", "providers", "models", "model.fallback",
-    "worktree",
+    "worktree", "subagents",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 

@@ -152,11 +152,15 @@ class SystemNote(Body, frozen=True, tag="system-note"):
 
 SHIPPED = "shipped"
 """The revision of a guest as it came with Thetis."""
+REFUSED = "refused"
+"""The verdict of a modification that passed no gate."""
 
 
 class Modification(Body, frozen=True, tag="modification"):
     """A guest or skill changed: `target` (aspect name), what serves now (`revision`, the digest of its source, or "shipped") and
     what served before (`previous`), the gate's verdict, by whom (agent, user, kernel), and the body's `commit` that holds it.
+
+    With the verdict `REFUSED` nothing serves anew: a person's own edit did not pass, and `summary` says why.
     """
 
     target: str
@@ -177,12 +181,14 @@ class Incident(Body, frozen=True, tag="incident"):
 
 
 class TurnStarted(Body, frozen=True, tag="turn-started"):
-    """A turn begins. `attempt` counts automatic resumes of the same turn (0 = first)."""
+    """A turn begins. `attempt` counts automatic resumes of the same turn (0 = first). `purpose` is "compact" for one that only
+    makes the conversation smaller, at a person's wish."""
 
     turn: str
     mode: str
     model: str
     attempt: int = 0
+    purpose: str = ""
 
 
 class TurnFinished(Body, frozen=True, tag="turn-finished"):
@@ -216,12 +222,21 @@ class Spending(Body, frozen=True, tag="spending"):
 
 
 class Compaction(Body, frozen=True, tag="compaction"):
-    """Which spans [first, last] (inclusive sequence numbers) a summary stands for. The log itself is never edited."""
+    """Which spans [first, last] (inclusive sequence numbers) a summary stands for. The log itself is never edited.
+
+    `how`: summary (a model wrote it) or shed (none did, for the reason in `detail`). `why`: threshold, asked, overflow.
+    `state`: mode, plan, todos, groups and live sub-agents as they stood then, restated for the model.
+    """
 
     spans: list[tuple[int, int]]
     summary: str
     replaced: int = 0
     tokens_before: int = 0
+    tokens_after: int = 0
+    how: str = "summary"
+    why: str = ""
+    detail: str = ""
+    state: str = ""
 
 
 class BranchOp(Body, frozen=True, tag="branch-op"):
@@ -247,7 +262,7 @@ class SettingChanged(Body, frozen=True, tag="setting-changed"):
 class StateChanged(Body, frozen=True, tag="state-changed"):
     """A named piece of the conversation's state; `value` is JSON text, "" removes.
 
-    `scope`: plan, todos, notes, groups, kv:<guest>.
+    `scope`: plan, todos, notes, groups, pins (guests a person pinned), kv:<guest>.
     """
 
     scope: str
@@ -296,21 +311,29 @@ class Answer(Body, frozen=True, tag="answer"):
 
 
 class ChildStarted(Body, frozen=True, tag="child-started"):
-    """A sub-agent was spawned from this conversation."""
+    """A sub-agent was spawned from this conversation. `child` is the id of its own; `mode` and `model` are what it runs with."""
 
     child: str
     label: str
     task: str
     profile: str = ""
+    mode: str = ""
+    model: str = ""
 
 
 class ChildSettled(Body, frozen=True, tag="child-settled"):
-    """A sub-agent ended: `state` done, failed, cancelled; its last answer, size-capped."""
+    """A sub-agent ended: `state` done, failed, cancelled; its last words, size-capped; `detail`: why. `spent`, by model, counts
+    into this conversation from here on. `files`: what it wrote."""
 
     child: str
     state: str
     result: str
     detail: str = ""
+    label: str = ""
+    spent: dict[str, Spent] = {}
+    steps: int = 0
+    duration_ms: int = 0
+    files: list[str] = []
 
 
 class Rewind(Body, frozen=True, tag="rewind"):
@@ -349,7 +372,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def kind_of(body: Body | Unknown) -> str:
-    """The event's kind as it stands in the log."""
+    """The event's kind as the log has it."""
     return body.kind if isinstance(body, Unknown) else _TAGS[type(body)]
 
 
@@ -359,9 +382,8 @@ def encode_body(body: Body | Unknown) -> bytes:
 
 
 def decode_body(kind: str, raw: bytes) -> EventBody | Unknown:
-    """The typed body; `Unknown` when the kind is not in `KINDS`.
-
-    Raises msgspec.ValidationError when a known kind's fields do not fit: that is damage, not novelty.
+    """The typed body; `Unknown` when the kind is not in `KINDS`. Raises
+    msgspec.ValidationError when a known kind's fields do not fit: that is damage, not novelty.
     """
     if kind not in KINDS:
         return Unknown(kind, raw)

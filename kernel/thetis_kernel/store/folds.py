@@ -56,8 +56,10 @@ class SessionState(msgspec.Struct):
     operation on it, its `after` being the tip; `materialised`: the proof that the worktree is whole. `approvals` (open
     requests) and `questions` end with an answer or the next words of a person, approvals also when their turn is stopped.
     `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet.
-    `children`: sub-agents not settled. `turns`: how many were begun, resumes not counted. `said`: the last text of a person
-    or a reply. `unread_nudges`: a person's nudges since the last reply. `spent`: tokens and dollars by model since the
+    `children`: sub-agents not settled; `settled`: the others. `purse`: what this conversation and its settled sub-agents have
+    used since a person last spoke, `purse_turn` being the turn that began then, `purse_steps` its model calls. `turns`: how many
+    were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a person's nudges since
+    the last reply. `spent`: tokens and dollars by model since the
     conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
     while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
     `queue`: words for later.
@@ -83,6 +85,10 @@ class SessionState(msgspec.Struct):
     granted: dict[str, str] = {}
     questions: dict[str, Question] = {}
     children: dict[str, ChildStarted] = {}
+    settled: dict[str, ChildSettled] = {}
+    purse: Spent = Spent()
+    purse_turn: str = ""
+    purse_steps: int = 0
     last_user_text: str = ""
     said: str = ""
     unread_nudges: int = 0
@@ -95,12 +101,12 @@ class SessionState(msgspec.Struct):
     changes: list[tuple[int, StateChanged]] = []
     rewinds: list[tuple[int, int]] = []
     modifications: list[tuple[int, Modification]] = []
+    refused: list[tuple[int, Modification]] = []
 
     @property
     def guests(self) -> dict[str, Modification]:
         """The guests that are not the shipped ones: the last change of each, by aspect. Rewinds do not undo them."""
         last = {change.target: change for _, change in self.modifications}
-    refused: list[tuple[int, Modification]] = []
         return {target: change for target, change in last.items() if change.revision != SHIPPED}
 
     @property
@@ -213,9 +219,11 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.grants.clear()
     state.granted.clear()
     state.children.clear()
+    state.settled.clear()
     state.queue.clear()
     state.spent.clear()
     state.stats = TurnStats()
+    state.purse, state.purse_turn, state.purse_steps = Spent(), "", 0
 
 
 def _user(state: SessionState, seq: int, body: User) -> None:
@@ -237,6 +245,7 @@ def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
             break
     state.unread_nudges = 0
     state.stats.iterations += 1
+    state.purse_steps += 1
     _spend(state, body.model, body.usage, body.cost)
 
 
@@ -246,6 +255,7 @@ def _spending(state: SessionState, seq: int, body: Spending) -> None:
 
 def _spend(state: SessionState, model: str, usage: Usage, cost: Decimal | None) -> None:
     state.stats.add(usage, cost)
+    state.purse = state.purse.plus(usage, cost)
     if usage.total:
         state.spent[model] = state.spent.get(model, Spent()).plus(usage, cost)
 
@@ -266,6 +276,8 @@ def _result(state: SessionState, seq: int, body: _Result) -> None:
 def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
     state.turn = state.last_started = body
     state.turns += body.attempt == 0
+    if state.waiting:  # a person spoke; a turn that a notice or a restart began goes on with the purse there was
+        state.purse, state.purse_turn, state.purse_steps = Spent(), body.turn, 0
     state.stats = TurnStats(body.turn, spent=state.stats.spent if body.attempt else Spent())
     state.interrupted, state.waiting = False, 0
 
@@ -350,7 +362,13 @@ def _child(state: SessionState, seq: int, body: ChildStarted) -> None:
 
 
 def _child_settled(state: SessionState, seq: int, body: ChildSettled) -> None:
-    state.children.pop(body.child, None)
+    if state.children.pop(body.child, None) is None:
+        return  # settled before, or not ours: it is counted once
+    state.settled[body.child] = body
+    state.purse_steps += body.steps
+    for model, spent in body.spent.items():
+        state.purse += spent
+        state.spent[model] = state.spent.get(model, Spent()) + spent
 
 
 def _on(type_: Any, handle: Callable[[SessionState, int, Any], None]) -> tuple[Callable[[bytes], Any], Any]:

@@ -109,6 +109,8 @@ class Ledger:
         first_seq, base, title, preview = 1, chain.ZERO, "", ""
         if started.relation:
             parent = self.head(started.parent)
+            if started.relation == "child" and self._is_child(parent.num):
+                raise Refused(f"{ids.short(parent.id)} is a sub-agent and can have none.", capability="delegate")
             if started.relation == "fork":
                 if 0 < parent.damaged <= started.parent_seq:
                     raise damaged(parent.id, parent.damaged)
@@ -126,6 +128,9 @@ class Ledger:
         self._touched[session] = head
         self._spill(entry)
         return self._write(head, entry, now)
+
+    def _is_child(self, num: int) -> bool:
+        return bool(self._connection.execute("SELECT relation = 'child' FROM sessions WHERE num = ?", (num,)).get)
 
     def append(self, request: Request) -> list[Event]:
         """The events of `request`, new or (by event id) those already there.

@@ -112,6 +112,12 @@ CREATE VIRTUAL TABLE search USING fts5(
   text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
 """
 
+_CHILDREN = """
+CREATE TRIGGER sessions_of_children_have_no_children BEFORE INSERT ON sessions
+  WHEN NEW.relation = 'child' AND EXISTS (SELECT 1 FROM sessions WHERE id = NEW.parent AND relation = 'child')
+  BEGIN SELECT RAISE(ABORT, 'a sub-agent has no sub-agents'); END;
+"""
+
 
 def create_log(connection: apsw.Connection) -> None:
     """Conversations, events, seals, leases, tombstones, blob references, cache, and the triggers that guard them."""
@@ -124,7 +130,12 @@ def create_search(connection: apsw.Connection) -> None:
     connection.execute(_SEARCH)
 
 
-MIGRATIONS: list[Callable[[apsw.Connection], None]] = [create_log, create_search]
+def keep_children_flat(connection: apsw.Connection) -> None:
+    """A sub-agent's conversation begins no further one."""
+    connection.execute(_CHILDREN)
+
+
+MIGRATIONS: list[Callable[[apsw.Connection], None]] = [create_log, create_search, keep_children_flat]
 """In order, by name. Append only."""
 
 
