@@ -24,6 +24,8 @@ NOT_ENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
 T = TypeVar("T")
 _encoder = msgspec.msgpack.Encoder()
 
+OTHER_VERSION = "Both sides must be of one version of Thetis: quit the one that was started first, and start again."
+
 
 class Vocabulary:
     """The requests and notices one side answers; everything else it is sent is refused.
@@ -52,7 +54,7 @@ class Vocabulary:
         try:
             return decoder.decode(body)
         except NOT_DECODABLE as error:
-            raise ProtocolError(f"a {what} does not fit what this side understands: {error}") from error
+            raise ProtocolError(f"a {what} does not fit what this side understands: {error}", hint=OTHER_VERSION) from error
 
 
 def encode_body(value: Any, what: str) -> msgspec.Raw:
@@ -68,7 +70,7 @@ def decode_answer(ask: type[Ask[Any]], body: msgspec.Raw) -> Any:
     try:
         return _answer_decoder(ask).decode(body)
     except NOT_DECODABLE as error:
-        raise ProtocolError(f"the answer to {tag_of(ask)} is not what was promised: {error}") from error
+        raise ProtocolError(f"the answer to {tag_of(ask)} is not what was promised: {error}", hint=OTHER_VERSION) from error
 
 
 def tag_of(kind: type[Ask[Any]] | type[Tell]) -> str:

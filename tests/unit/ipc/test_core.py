@@ -198,6 +198,7 @@ def test_an_answer_of_the_wrong_type_is_that_calls_error() -> None:
     number, _ = made.ask(Add(2), None)
     (settled,) = hear(made, Reply(number, msgspec.Raw(msgspec.msgpack.encode("five"))))
     assert isinstance(settled, Settled) and isinstance(settled.error, ProtocolError)
+    assert "one version of Thetis" in settled.error.hint
 
 
 def test_unreadable_failure_data_ends_it() -> None:
