@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import elsewhere
 import markers
 import selfwork
 import terminals
@@ -208,6 +209,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "notes.remember": _remember,
     "notes.recall": _recall,
     **terminals.READERS,
+    **elsewhere.READERS,
     "devkit.list-code": selfwork.listing,
     "devkit.read-code": _read,
     "devkit.write-code": selfwork.verdict,

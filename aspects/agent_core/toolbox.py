@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from catalog import BUILTIN, Tool
+from elsewhere import ELSEWHERE
 from terminals import TERMINALS
 from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
@@ -16,7 +17,8 @@ from validate import Invalid, checked
 WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
-
+OWN: tuple[Tool, ...] = (*BUILTIN, *TERMINALS, *ELSEWHERE)
+"""The agent's own tools, in the order they are offered."""
 CHANGES_TOOLS = frozenset(tool.op for tool in BUILTIN if tool.op.startswith("devkit.") and tool.mutating)
 """Operations after which the list of tools may be another."""
 
@@ -25,12 +27,12 @@ class Toolbox:
     """The tools of a turn. `registry`: the tool guests as `tooling.registry` lists them."""
 
     def __init__(self, registry: list[dict[str, Any]], read_only: bool, mode: str) -> None:
-        own = {tool.name for tool in (*BUILTIN, *TERMINALS)}
+        own = {tool.name for tool in OWN}
         guests = [_guest(entry) for entry in registry if text(entry, "name") and text(entry, "name") not in own]
         guests.sort(key=lambda tool: tool.name)
         self._read_only = read_only
         self._mode = mode
-        self._all = {tool.name: tool for tool in (*BUILTIN, *TERMINALS, *guests)}
+        self._all = {tool.name: tool for tool in (*OWN, *guests)}
         self.offered = [tool for tool in self._all.values() if not (read_only and tool.mutating)]
 
     def definitions(self) -> list[dict[str, Any]]:

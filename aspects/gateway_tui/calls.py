@@ -110,6 +110,7 @@ _TITLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "remember": lambda args: text(args, "key"),
     "recall": lambda args: text(args, "key"),
     "outline": lambda args: text(args, "path"),
+    "git_clone": lambda args: " at ".join(filter(None, [shown(text(args, "repo"), 200), shown(text(args, "ref"), 60)])),
 }
 
 

@@ -24,6 +24,7 @@ from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.cloning import Cloning
 from thetis_kernel.gateway.consent import Consent
 from thetis_kernel.gateway.control import open_control
 from thetis_kernel.gateway.conversations import Conversations
@@ -95,6 +96,8 @@ class Gateway:
                                DevKitDoor(self.bodies, self.guests, self.log, self.modes))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice
+        self.cloning = Cloning(self.log, self.modes, self.broadcast, paths)
+        self.workers.more += [self.cloning.asks]
         self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
@@ -119,6 +122,7 @@ class Gateway:
         try:
             gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask)
             gateway.fleet.reap()
+            gateway.cloning.sweep()
             gateway.notices += [*store.notices, *await recover(gateway.log)]
             if warm:
                 gateway._control = await open_control(paths.socket, gateway._admit)

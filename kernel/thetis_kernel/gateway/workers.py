@@ -69,6 +69,8 @@ class Workers:
         self._net = net
         self._devkit = devkit
         self._notices: set[asyncio.Task[None]] = set()
+        self.more: list[Callable[[str], dict[type[Any], Any]]] = []
+        """(conversation) -> handlers of parts that answer workers by themselves; set by the gateway."""
         self.notice: Callable[[str, str], Awaitable[None]] | None = None
         """(conversation, text): set by the gateway right after both exist, as turns and workers need each other."""
 
@@ -134,7 +136,8 @@ class Workers:
             upload.clear()
             return await self._attachments.keep(content, ask.name)
 
-        return {KeepMedia: keep, AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log,
+        others = {kind: handler for more in self.more for kind, handler in more(session).items()}
+        return {**others, KeepMedia: keep, AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log,
                 AppendEvent: append, ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
 
     def _turn(self, session: str, turn: str) -> Turn:

@@ -19,6 +19,7 @@ OF_ROLE: Mapping[str, frozenset[str]] = {
          "SSL_CERT_FILE", "SSL_CERT_DIR",
          "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"}  # the desktop's keyring answers on the session's bus
     ),
+    "clone": frozenset({"SSL_CERT_FILE", "SSL_CERT_DIR"}),
     "net": frozenset({"SSL_CERT_FILE", "SSL_CERT_DIR"}),  # no proxies: a tool reaches the hosts of its list or nothing
 }
 _SETTING = re.compile(r"THETIS_[A-Z][A-Z0-9_]*")

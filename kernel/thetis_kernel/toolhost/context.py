@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from thetis_kernel.protocol.events import BlobRef, Body
 from thetis_kernel.protocol.net import Fetched, Wanted
+from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Place, Verdict
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.tree import Tree
@@ -68,6 +69,8 @@ class TurnContext:
     """(tool name, call id, args) -> text; set by the worker, which owns the wasm runtimes."""
     devkit: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
     """(operation, arguments) -> answer, from the gateway; it also puts a changed tool in the place of the former one."""
+    gateway: Callable[[Ask[Any]], Any] | None = None
+    """Asks the gateway and waits for its answer; a stop withdraws the request. None where there is no gateway."""
     cancelled: StopSign = field(default_factory=StopSign)
     terminals: Terminals | None = None
     """The conversation's terminals; None where there are none."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.toolhost import edits
+from thetis_kernel.toolhost import cloning, edits
 from thetis_kernel.toolhost.authority import Intended, Subject
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.files import MAX_READ, decode
@@ -159,6 +159,7 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "terminal.run": _command,
     "terminals.run": _in_terminal,
     "terminals.send": _typed,
+    "repository.clone": cloning.intended,
     "devkit.write-code": _code,
     "devkit.patch-code": _code_patch,
     "devkit.remove-code": lambda context, arguments: _guest("Remove", arguments["path"], ""),

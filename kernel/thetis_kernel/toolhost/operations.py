@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.toolhost import authority, commands, devkit, edits, files, notes, pictures, search
+from thetis_kernel.toolhost import authority, cloning, commands, devkit, edits, files, notes, pictures, search
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.intentions import intended
 from thetis_kernel.toolhost.terminals import calls as terminals
@@ -126,6 +126,12 @@ OPERATIONS: dict[str, Operation] = {
         ),
         Operation("terminals.close", True, {"id": (str, REQUIRED)}, lambda c, _, a: terminals.close(c, a["id"])),
         Operation("terminals.list", False, {}, lambda c, _, a: terminals.list_terminals(c)),
+        Operation(
+            "repository.clone",
+            True,
+            {"repo": (str, REQUIRED), "dir": (str, ""), "ref": (str, ""), "depth": (int, 0)},
+            cloning.clone,
+        ),
         Operation("notes.recall", False, {"key": (str, "")}, lambda c, _, a: notes.recall(c.journal, a["key"])),
         _devkit("list-code", directory=(str, "")),
         _devkit("read-code", path=(str, REQUIRED), offset=(int, 1), limit=(int, 0)),

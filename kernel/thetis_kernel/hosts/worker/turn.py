@@ -65,6 +65,7 @@ class Turn:
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
             devkit=self._devkit,
+            gateway=lambda ask: peer.call(ask, timeout=None, cancel=self._cancelled),
             cancelled=self._cancelled,
             consent=lambda request: peer.call(request, timeout=None, cancel=self._cancelled),
             confine=lambda: commands.confined("", Path(ask.place.worktree), self._cancelled),

@@ -130,6 +130,12 @@ def outline(scene: Scene, path: str) -> Script:
     return f"Outline of {named(path)}:\n\n{fenced(outlined.text, 'text')}" if outlined.ok else failure(outlined)
 
 
+def clone(scene: Scene, address: str) -> Script:
+    """clone URL"""
+    [cloned] = yield Step(f"Cloning {named(address)}.", [call("git_clone", repo=address, depth=1)])
+    return f"Done:\n\n{fenced(cloned.text, 'text')}" if cloned.ok else failure(cloned)
+
+
 def _verb(pattern: str, script: Callable[..., Script], example: str = "") -> Verb:
     return Verb(re.compile(pattern, re.IGNORECASE | re.DOTALL), script, example)
 
@@ -156,6 +162,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"remember ([^:]+): *(.+)", remember, "remember owner: Ada"),
     _verb(r"recall(?: (\S.*))?", recall, "recall owner"),
     _verb(r"outline (\S.*)", outline, "outline src/main.py"),
+    _verb(r"clone (https?://\S+)", clone, "clone https://github.com/octocat/Hello-World"),
     _verb(r"(?:please )?make (?:yourself|me) a (?:new )?tool\b.*", selfwork.make_a_tool, "make yourself a tool"),
     _verb(r"roll back (?:the|that) tool\W*", selfwork.roll_back, "roll back the tool"),
     *(_verb(pattern, script) for pattern, script in drills.DRILLS),

@@ -28,7 +28,8 @@ class Intended:
     """An effect in words: `what` one line, `detail` everything (the command, the patch, the request), `where` its place.
 
     `command` is parsed for its parts when the effect runs one; otherwise `subjects` say what an allowance could be about.
-    `unchanged` is asked once more after a person's answer: what was shown must be what happens.
+    `unchanged` is asked once more after a person's answer: what was shown must be what happens. `insists`: a sentence why a
+    person is asked whatever the mode, "" when the mode decides.
     """
 
     what: str
@@ -37,3 +38,4 @@ class Intended:
     command: str = ""
     subjects: tuple[Subject, ...] = ()
     unchanged: Callable[[], bool] | None = None
+    insists: str = ""

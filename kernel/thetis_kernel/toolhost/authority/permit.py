@@ -10,7 +10,7 @@ from thetis_kernel.protocol.approvals import Part, digest, hidden
 from thetis_kernel.protocol.worker import AskApproval
 from thetis_kernel.toolhost.authority import shell
 from thetis_kernel.toolhost.authority.intended import MAX_DETAIL, Intended, Subject
-from thetis_kernel.toolhost.authority.table import CALLS, EFFECTS, IMPORTS, Capability
+from thetis_kernel.toolhost.authority.table import CALLS, EFFECTS, IMPORTS, INSISTING, Capability
 
 if TYPE_CHECKING:
     from thetis_kernel.toolhost.context import TurnContext
@@ -35,8 +35,9 @@ def permit(context: TurnContext, name: str, call: str = "", intended: Wanted = N
     _judge(context, capability, call)
     if capability == "exec":
         context.confine()
-    if capability in context.place.ask:
-        made = intended() if callable(intended) else intended
+    asks = capability in context.place.ask
+    made = (intended() if callable(intended) else intended) if asks or name in INSISTING else None
+    if asks or (made is not None and made.insists):
         _ask(context, capability, call, made or Intended(what=name))
         _judge(context, capability, call)  # the mode may have changed while the person thought
     context.effects += 1
@@ -80,6 +81,9 @@ def _ask(context: TurnContext, capability: Capability, call: str, intended: Inte
     if not verdict.allowed:
         if context.cancelled.is_set():
             raise ThetisError("The turn was stopped.", code="cancelled")
+        if intended.insists and not verdict.asked:
+            raise Refused(f"{intended.insists} A person would have to allow this, and there is nobody to ask in this run.",
+                          capability=capability, hint="On a screen they are asked, or switch the network on with /network.")
         raise Refused(verdict.reason or "A person did not allow it.", capability=capability)
     if verdict.asked and intended.unchanged is not None and not intended.unchanged():
         raise Refused("What was shown to the person has changed meanwhile, so nothing was done.", capability=capability,
@@ -94,7 +98,7 @@ def request(context: TurnContext, capability: Capability, call: str, intended: I
     subjects: tuple[Subject, ...] | None = shell.parts(intended.command) if intended.command else intended.subjects
     detail = intended.detail or intended.command
     tool = context.callers.get(call, "")
-    where = " · ".join(part for part in (intended.where, f"by the tool {tool}" if tool else "") if part)
+    where = " · ".join(part for part in (intended.where, f"by the tool {tool}" if tool else "", intended.insists) if part)
     cut = max(0, len(detail) - MAX_DETAIL)
     plain = not any(map(hidden, intended.what + where + detail))
     parts = [Part(text=s.text, rule=s.rule, session=s.session, wide=s.wide) for s in subjects or ()]

@@ -72,6 +72,7 @@ IMPORTS: dict[str, Capability] = {
 """
 
 CALLS: dict[str, Capability] = {
+    "repository.clone": "http",
     "terminals.open": "exec",
     "terminals.run": "exec",
     "terminals.send": "exec",
@@ -81,3 +82,6 @@ CALLS: dict[str, Capability] = {
     "terminals.list": "read",
 }
 """Operations without an import of their own: reached through `tooling.invoke-many` alone."""
+
+INSISTING = frozenset({"repository.clone"})
+"""Operations that may have to be put to a person whatever the mode says (`Intended.insists`)."""
