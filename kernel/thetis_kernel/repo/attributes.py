@@ -52,6 +52,13 @@ class Attributes:
         # pygit2 1.21 cuts what apply_to_buffer returns at the first NUL; line ends never span one.
         return b"\0".join(filters.apply_to_buffer(part) if part else part for part in data.split(b"\0"))
 
+    def smudged(self, path: bytes, data: bytes) -> bytes:
+        """Recorded content as it stands in a working tree. Raises GIT_ERRORS."""
+        filters = self._repository.load_filter_list(raw(path), FilterMode.TO_WORKTREE)  # type: ignore[arg-type]
+        if filters is None or b"\0" in data:
+            return data  # binary: line ends are left alone
+        return filters.apply_to_buffer(data)
+
     def _values(self, path: bytes, name: str) -> list[bool | str | None]:
         try:
             values = [self._repository.get_attr(path, name)]

@@ -14,9 +14,10 @@ from thetis_kernel.protocol.git import Skipped
 from thetis_kernel.repo import beneath
 from thetis_kernel.repo.attributes import Attributes
 from thetis_kernel.repo.changes import Change, root_changes
-from thetis_kernel.repo.commit import Opened, commit_tree, stage
+from thetis_kernel.repo.commit import commit_tree, stage
 from thetis_kernel.repo.inspection import Root
 from thetis_kernel.repo.job import Job
+from thetis_kernel.repo.opening import Opened
 from thetis_kernel.repo.safety import unstuck
 from thetis_kernel.repo.shown import count, shown
 from thetis_kernel.repo.staging import MAX_FILE

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pygit2
@@ -25,23 +24,19 @@ from thetis_kernel.repo.identity import signatures
 from thetis_kernel.repo.inspection import locate
 from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.layout import record_directory, ref_name
-from thetis_kernel.repo.library import GIT_ERRORS, common_directory, open_git_directory
-from thetis_kernel.repo.locks import locked, settle
-from thetis_kernel.repo.marker import Marker, read_marker, write_marker
+from thetis_kernel.repo.library import GIT_ERRORS
+from thetis_kernel.repo.locks import locked
+from thetis_kernel.repo.marker import write_marker
+from thetis_kernel.repo.moving import settled
+from thetis_kernel.repo.opening import Opened, not_materialised, open_worktree, settle_index
 from thetis_kernel.repo.safety import unstuck
 from thetis_kernel.repo.shown import shown
 from thetis_kernel.repo.staging import Stager
 
 MAX_LISTED = 500
 """Paths an answer names; the counts are exact."""
-
-
-class Opened(NamedTuple):
-    """A worktree of ours, ready to be worked on; the caller holds its lock."""
-
-    repository: pygit2.Repository
-    record: Path
-    marker: Marker
+OPEN_MERGE = ("A merge of the trunk is open on this branch: its files are recorded when it is completed, and put back when it is "
+              "aborted.")
 
 
 def commit_turn(root: str, branch: str, message: str, author: str, job: Job) -> Committed:
@@ -53,32 +48,13 @@ def commit_turn(root: str, branch: str, message: str, author: str, job: Job) -> 
     record = record_directory(locate(root), branch)
     try:
         with locked(record, job):
-            opened = open_worktree(record, branch)
+            opened = settled(open_worktree(record, branch), job)
             point("commit.before")
+            if opened.marker.merging:
+                return Committed(commit="", tip=opened.marker.tip, notes=[OPEN_MERGE])
             return record_changes(opened, message, author, job)
     except FileNotFoundError as error:
         raise not_materialised(branch) from error
-
-
-def open_worktree(record: Path, branch: str) -> Opened:
-    """The worktree whose record is `record`, found through the record alone. The caller holds the record's lock."""
-    marker = read_marker(record)
-    if marker is None or marker.state != "ready" or marker.branch != branch or not Path(marker.worktree).is_dir():
-        raise not_materialised(branch)
-    try:
-        repository = open_git_directory(record)
-    except GIT_ERRORS as error:
-        raise RepoError(f"The worktree of {branch} cannot be opened: {error}.", kind="not-materialised") from error
-    if repository.workdir is None or os.path.realpath(repository.workdir) != os.path.realpath(marker.worktree):
-        raise not_materialised(branch)
-    head = (record / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
-    if head != f"ref: {ref_name(branch)}":
-        raise RepoError(
-            f"The worktree of {branch} has something else checked out ({head.removeprefix('ref: refs/heads/')[:60]}).",
-            kind="head-moved",
-            hint=f"Go back to the conversation's branch: git -C {marker.worktree} switch {branch}",
-        )
-    return Opened(repository, record, marker)
 
 
 def record_changes(opened: Opened, message: str, author: str, job: Job) -> Committed:
@@ -86,7 +62,7 @@ def record_changes(opened: Opened, message: str, author: str, job: Job) -> Commi
     repository, record, marker = opened
     settle_index(opened, job)
     stands = _stands_on_tip(opened)
-    stager, tree = _stage_all(opened, job)
+    stager, tree = staged(opened, job)
     new = commit_tree(opened, tree, message, author, job, stands)
     point("commit.after")
     tip = new or refs.tip_of(repository, marker.branch)
@@ -105,12 +81,12 @@ def record_changes(opened: Opened, message: str, author: str, job: Job) -> Commi
 
 
 def commit_tree(
-    opened: Opened, tree: pygit2.Oid, message: str, author: str, job: Job, stands: Collection[str]
+    opened: Opened, tree: pygit2.Oid, message: str, author: str, job: Job, stands: Collection[str], also: Collection[str] = ()
 ) -> pygit2.Oid | None:
-    """Put a commit of `tree` on the branch of `opened`; None when its tip has that tree already.
+    """Put a commit of `tree` on the branch of `opened`; None when its tip has that tree already and there is no `also`.
 
-    `stands`: the tips the files can be taken to stand on. Raises RepoError `branch-moved` for any other, since the
-    commit would undo what was put there; `contended`, `locked`, `write-failed`.
+    `also`: parents besides the tip. `stands`: the tips the files can be taken to stand on. Raises RepoError `branch-moved`
+    for any other, since the commit would undo what was put there; `contended`, `locked`, `write-failed`.
     """
     repository, _, marker = opened
     text = _fit(message)
@@ -123,9 +99,9 @@ def commit_tree(
                 hint=f"To record the files as they are: git -C {marker.worktree} reset {marker.branch}; or move the "
                 f"branch back: git update-ref {ref_name(marker.branch)} {marker.tip}",
             )
-        if repository[tip].peel(pygit2.Commit).tree_id == tree:
+        if not also and repository[tip].peel(pygit2.Commit).tree_id == tree:
             return None
-        return repository.create_commit(None, *signatures(repository, author), text, tree, [tip])
+        return repository.create_commit(None, *signatures(repository, author), text, tree, [tip, *also])
 
     try:
         return refs.advance(repository, marker.branch, build, f"thetis: {text.splitlines()[0]}", job)
@@ -139,41 +115,21 @@ def stage(opened: Opened, job: Job, top: int) -> Stager:
     return Stager(opened.repository, attributes, top, list(opened.marker.gitlinks), job)
 
 
-def settle_index(opened: Opened, job: Job) -> None:
-    """Make the index usable: no stale lock, and readable. One that libgit2 cannot read (a git command may have made
-    it so) is set aside and rebuilt from the branch; the files say what changed anyway."""
-    repository, record, marker = opened
-    lock = record / "index.lock"
-    if lock.exists():
-        settle(lock, [record, common_directory(repository), Path(marker.worktree)], job)
-    try:
-        repository.index.read(force=False)
-    except GIT_ERRORS:
-        (record / "index").replace(record / "index.unreadable")
-        repository.index.read()
-        rebuild_index(repository)
-
-
-def rebuild_index(repository: pygit2.Repository) -> None:
-    """An index that holds exactly the branch's tip."""
-    repository.index.read_tree(repository.head.peel(pygit2.Commit).tree)
-    repository.index.write()
-
-
 def changed_paths(repository: pygit2.Repository, commit: pygit2.Oid) -> list[Changed]:
     """The paths of `commit` that differ from its first parent."""
     made = repository[commit].peel(pygit2.Commit)
-    diff = made.parents[0].tree.diff_to_tree(made.tree)
+    return changed_between(made.parents[0].tree, made.tree)
+
+
+def changed_between(before: pygit2.Tree, after: pygit2.Tree) -> list[Changed]:
+    """The paths of two trees that differ."""
+    diff = before.diff_to_tree(after)
     return [Changed(shown((delta.old_file if delta.status == DeltaStatus.DELETED else delta.new_file).raw_path),
                     delta.status_char()) for delta in diff.deltas]  # fmt: skip
 
 
-def not_materialised(branch: str) -> RepoError:
-    """There is no complete worktree of `branch`."""
-    return RepoError(f"{branch} has no complete worktree.", kind="not-materialised", hint="It must be materialised first.")
-
-
-def _stage_all(opened: Opened, job: Job) -> tuple[Stager, pygit2.Oid]:
+def staged(opened: Opened, job: Job) -> tuple[Stager, pygit2.Oid]:
+    """Stage all that changed; the tree of it. Raises RepoError `write-failed`."""
     repository, _, marker = opened
     worktree = Path(marker.worktree)
     try:

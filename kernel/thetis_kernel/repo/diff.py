@@ -16,11 +16,11 @@ from thetis_kernel.protocol.git import Changed, DiffText
 from thetis_kernel.repo import beneath
 from thetis_kernel.repo.attributes import Attributes
 from thetis_kernel.repo.changes import Change, tree_changes
-from thetis_kernel.repo.commit import not_materialised
 from thetis_kernel.repo.inspection import find_git_directory, locate
 from thetis_kernel.repo.layout import record_directory
 from thetis_kernel.repo.library import GIT_ERRORS, commit_of, objects_of, open_git_directory
 from thetis_kernel.repo.marker import read_marker
+from thetis_kernel.repo.opening import not_materialised
 from thetis_kernel.repo.safety import unstuck
 from thetis_kernel.repo.shown import shown
 

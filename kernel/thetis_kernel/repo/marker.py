@@ -20,10 +20,22 @@ MAX_SIZE = 1024 * 1024
 State = Literal["making", "ready", "removing"]
 
 
+class Move(msgspec.Struct, frozen=True):
+    """The worktree is being taken from one tree to another, and the branch to `commit` ("" = it stays). When that is done,
+    the merge of `merging` is open ("" = none) with marks in `conflicts`."""
+
+    old: str
+    new: str
+    commit: str = ""
+    merging: str = ""
+    conflicts: list[bytes] = []
+
+
 class Marker(msgspec.Struct, frozen=True):
     """`base`: where the branch began. `tip`: the commit the worktree's files and index stand on. `gitlinks`: paths of
     submodules in the tree checked out. `brought`: paths that were brought from the root (`bring`) and are never recorded,
-    `linked`: those of them that are links."""
+    `linked`: those of them that are links. `merging`: the commit an open merge brings in, `conflicts` the paths that carried
+    marks when it was opened. `move`: what a kill may have cut (`moving`)."""
 
     branch: str
     worktree: str
@@ -33,6 +45,9 @@ class Marker(msgspec.Struct, frozen=True):
     gitlinks: list[bytes] = []
     brought: list[str] = []
     linked: list[str] = []
+    merging: str = ""
+    conflicts: list[bytes] = []
+    move: Move | None = None
     version: int = 1
 
 

@@ -26,7 +26,6 @@ from thetis_kernel.repo import refs
 from thetis_kernel.repo.bring import Brought, bring, standing, targets
 from thetis_kernel.repo.carry import Carried, carry_changes
 from thetis_kernel.repo.checkout import check_out, list_tree
-from thetis_kernel.repo.commit import Opened, rebuild_index
 from thetis_kernel.repo.durable import fill_file, sync_directory, sync_filesystem, write_file
 from thetis_kernel.repo.inspection import Root, open_root
 from thetis_kernel.repo.job import Job
@@ -34,6 +33,8 @@ from thetis_kernel.repo.layout import check_worktree_path, record_directory, ref
 from thetis_kernel.repo.library import GIT_ERRORS, commit_of, open_git_directory
 from thetis_kernel.repo.locks import locked
 from thetis_kernel.repo.marker import Marker, State, read_marker, write_marker
+from thetis_kernel.repo.moving import settled
+from thetis_kernel.repo.opening import Opened, open_worktree, rebuild_index
 from thetis_kernel.repo.removal import remove_tree
 from thetis_kernel.repo.shown import count
 
@@ -120,6 +121,9 @@ class _Making:
             refs.create(self._repository, self._branch, tip, self._job)
             self._notes.append(f"{self._branch} was gone; it was put back at {str(tip)[:10]}.")
         self._link()
+        if marker.move is not None:  # a kill cut it: the files first, then a turn
+            settled(open_worktree(self._record, self._branch), self._job)
+            tip = refs.tip_of(self._repository, self._branch) or tip
         return Materialised(
             commit=str(tip), base=marker.base, files=_indexed(self._record), made=False, notes=self._notes,
             brought=marker.brought, linked=targets(self._root.path, marker.linked),
