@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from guards import Progress
+from meter import Meter
 from project import Projector
+from state import State
 from thetis_guest import session
 from thetis_guest.lenient import flag, number, objects, text
 
@@ -17,11 +19,20 @@ PAGE_BYTES = 1 << 20
 
 
 class History:
-    """The folds over the log. `model`: the id of the model that will be asked. `seen`: the newest event's seq."""
+    """The folds over the log. `seen`: the newest event's seq.
 
-    def __init__(self, model: str) -> None:
+    `model`: the id of the model that will be asked; `state`: what the conversation is besides its messages, kept up to
+    date; `overhead`: tokens of a request besides the messages.
+    """
+
+    def __init__(self, model: str, state: State, overhead: int = 0) -> None:
         self.seen = 0
+        self.compacted = 0
+        """The newest compaction's seq."""
         self.progress = Progress()
+        self.state = state
+        self.meter = Meter(overhead)
+        self._overhead = overhead
         self._model = model
         self._projector = Projector(model)
         self._cursor = 0
@@ -35,20 +46,37 @@ class History:
             if self._whole and any(text(event, "kind") == "compaction" for event in events):
                 # Written in this turn. What it stands for was taken in before; a reading from the beginning leaves it out.
                 self._projector = Projector(self._model)
+                self.meter = Meter(self._overhead)
                 self._cursor = 0
                 self._whole = False
                 continue
             for event in events:
                 self._projector.feed(event)
+                self.meter.feed(event)
                 if number(event, "seq") > self.seen:
                     self.progress.feed(event)
+                    self.state.feed(event)
                     self.seen = number(event, "seq")
+                if text(event, "kind") == "compaction":
+                    self.compacted = max(self.compacted, number(event, "seq"))
             cursor = number(page, "next", self._cursor)
             stuck = cursor <= self._cursor
             self._cursor = max(cursor, self._cursor)
             if stuck or flag(page, "end"):
                 self._whole = True
                 return
+
+    def everything(self) -> list[dict[str, Any]]:
+        """The events of the conversation as it stands, read again."""
+        events: list[dict[str, Any]] = []
+        cursor = 0
+        while True:
+            page = session.read(cursor, PAGE_BYTES)
+            events += objects(page, "events")
+            following = number(page, "next", cursor)
+            if following <= cursor or flag(page, "end"):
+                return events
+            cursor = following
 
     def messages(self) -> list[dict[str, Any]]:
         """The messages of the next request."""

@@ -6,12 +6,17 @@ Must not know how results read or what a provider sends.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from choosing import CHARACTERS_A_TOKEN
+from compacting import Compactor
 from guards import REPEATED, SAME_FAILURES, limit_reached
 from history import History
 from prompt import system_prompt
-from thetis_guest import llm, session, tooling
+from state import State
+from summing import Cancelled
+from thetis_guest import HostError, llm, session, tooling
 from thetis_guest.lenient import flag, mapping, number, objects, text
 from toolbox import CHANGES_TOOLS, Toolbox, read_only
 
@@ -33,7 +38,12 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
     toolbox = Toolbox(tooling.registry(), restricted, text(mode, "id"))
     max_tokens = number(model, "max_output", DEFAULT_MAX_TOKENS)
     request = {"system": system_prompt(turn, restricted), "tools": toolbox.definitions(), "max_tokens": max_tokens}
-    history = History(text(model, "id"))
+    overhead = len(json.dumps([request["system"], request["tools"]])) // CHARACTERS_A_TOKEN
+    history = History(text(model, "id"), State(turn), overhead)
+    compactor = Compactor(turn, max_tokens, overhead)
+    if "compact" in turn:  # a person asked for this and nothing else
+        return _compacted(compactor, history, text(mapping(turn, "compact"), "hint"))
+    overflowed = False
     while True:
         inbox = session.poll_inbox()
         history.refresh()
@@ -50,8 +60,21 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
             _note(REPEATED, _WARNING.format(n=SAME_FAILURES, call=_short(call)))
             history.refresh()
 
-        reply = llm.complete({**request, "messages": history.messages(), "record": True, "seen": history.seen})
-        end, detail = text(reply, "end"), text(reply, "detail")
+        try:
+            if "compact" in inbox:
+                compactor.compact(history, "asked", text(mapping(inbox, "compact"), "hint"))
+            elif compactor.due(history.meter.now()):
+                compactor.compact(history, "threshold")
+            reply = _asked({**request, "messages": history.messages(), "record": True, "seen": history.seen})
+            end, detail = text(reply, "end"), text(reply, "detail")
+            if end == "context-overflow" and not overflowed:
+                history.refresh()
+                overflowed = compactor.compact(history, "overflow")
+                if overflowed:
+                    continue
+        except Cancelled:
+            return _ended("cancelled", "", history)
+        overflowed = overflowed and end in FAILURES
         if end in ("cancelled", "limit"):
             return _ended(end, detail, history)
         if end in FAILURES:
@@ -61,7 +84,9 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
         if calls:
             resolved = [toolbox.resolve(call) for call in calls]
             tooling.invoke_many(resolved)
-            if any(text(call, "op") in CHANGES_TOOLS for call in resolved):  # a tool it has just made can be called at once
+            if any(
+                text(call, "op") in CHANGES_TOOLS for call in resolved
+            ):  # a tool it has just made can be called at once
                 toolbox = Toolbox(tooling.registry(), restricted, text(mode, "id"))
                 request["tools"] = toolbox.definitions()
         if end == "max-tokens":
@@ -75,6 +100,33 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
                 return _ended("stop", detail or declined, history)
 
 
+def _asked(request: dict[str, Any]) -> dict[str, Any]:
+    """The model's reply; a request that the host itself finds too large has overflowed, too."""
+    try:
+        return llm.complete(request)
+    except HostError as error:
+        if error.code != "request-too-large":
+            raise
+        return {"end": "context-overflow", "blocks": [], "detail": error.message}
+
+
+def _compacted(compactor: Compactor, history: History, hint: str) -> dict[str, Any]:
+    """A turn that compacts and does nothing else."""
+    history.refresh()
+    before = history.meter.now()
+    try:
+        smaller = compactor.compact(history, "asked", hint)
+    except Cancelled:
+        return _ended("cancelled", "", history)
+    after = history.meter.now()
+    words = f"Compacted: about {before:,} tokens before, {after:,} now." if smaller else _NOTHING.format(tokens=before)
+    return _ended("stop", words, history)
+
+
+_NOTHING = (
+    "There is nothing to compact: of about {tokens:,} tokens, all are the person's words, the beginning and the newest "
+    "messages, which are kept."
+)
 _WARNING = (
     "The same call has failed {n} times and nothing was changed in between: {call}\n"
     "Do not repeat it. Read the error, look for its cause, and do something different, or tell the person what stands "

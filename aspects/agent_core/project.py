@@ -248,18 +248,21 @@ def project(events: list[dict[str, Any]], model: str) -> list[dict[str, Any]]:
 
 def _began(body: dict[str, Any], seq: int) -> int:
     """The first number the compaction at `seq` stands for; `seq` itself where it names none."""
+    return min((first for first, last in _spans(body) if last < seq), default=seq)
+
+
+def _spans(body: dict[str, Any]) -> list[tuple[int, int]]:
+    """The spans that are spans; an agent wrote them."""
     spans = body.get("spans")
     pairs = [span for span in spans if isinstance(span, list) and len(span) == 2] if isinstance(spans, list) else []
-    firsts = [first for first, last in pairs if type(first) is int and type(last) is int and 1 <= first <= last < seq]
-    return min(firsts, default=seq)
+    return [(first, last) for first, last in pairs if type(first) is int and type(last) is int and 1 <= first <= last]
 
 
 def _summary(body: dict[str, Any]) -> str:
     replaced = number(body, "replaced")
-    return markers.note(
-        f"{replaced or 'Earlier'} messages of this conversation are summarised here; the originals are in the log.\n"
-        + text(body, "summary")
-    )
+    spans = ", ".join(f"{first}-{last}" for first, last in _spans(body)) or "unknown"
+    told = f"{replaced or 'Earlier'} messages of this conversation (events {spans}) are summed up here; recall_span reads them."
+    return markers.note("\n".join(filter(None, [told, text(body, "summary"), text(body, "state")])))
 
 
 def _answers(body: dict[str, Any]) -> str:

@@ -63,6 +63,7 @@ class AgentHost:
         self.tokens = 0
         self.turn = "t1"
         self.reads = 0
+        self.kv: dict[str, str] = {}
 
     # -- what the kernel does
 
@@ -120,6 +121,8 @@ class AgentHost:
             "sys.log": lambda level, message: None,
             "sys.now-ms": lambda: 0,
             "sys.sleep": lambda ms: None,
+            "sys.kv-get": lambda key: self.kv.get(key, "null"),
+            "sys.kv-put": lambda key, value: self.kv.__setitem__(key, value) or "null",
         }
 
     def _read(self, after: int, max_bytes: int) -> str:

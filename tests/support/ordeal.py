@@ -98,6 +98,16 @@ class Ordeal:
         self._calls = 0
         self._stopped = False
         self._nudges: list[dict[str, Any]] = []
+        self._kv: dict[str, str] = {}
+        self._window = dice.choice((200_000, 200_000, 12_000, 4_000))
+        """Tokens: in a small one the agent compacts by itself, by the rules below."""
+        self._context = {
+            "keep_head": dice.choice((0, 2, 4)),
+            "keep_tail": dice.choice((0, 3, 8)),
+            "threshold_percent": 30,
+        }
+        self.compactions = 0
+        """Those the agent wrote by itself."""
 
     def live(self, turns: int) -> None:
         """So many times something begins; what was cut is repaired before it goes on, as a gateway's start does."""
@@ -146,8 +156,9 @@ class Ordeal:
         self._nudges = []
         self.log(TurnStarted(self._turn, "agent", self._model, attempt=int(resumed)))
         described = {
-            "turn": self._turn, "mode": {"id": "agent", "read_only": False}, "model": {"id": self._model},
-            "limits": {"iterations": self._dice.choice((1, 3, 6))},
+            "turn": self._turn, "mode": {"id": "agent", "read_only": False},
+            "model": {"id": self._model, "window": self._window, "max_output": 64},
+            "limits": {"iterations": self._dice.choice((1, 3, 6))}, "context": self._context,
         }  # fmt: skip
         try:
             outcome = self._handle_turn(described, self._imports())
@@ -174,6 +185,8 @@ class Ordeal:
             "llm.complete": self._complete,
             "tooling.registry": lambda: "[]",
             "tooling.invoke-many": self._invoke_many,
+            "sys.kv-get": lambda key: self._kv.get(key, "null"),
+            "sys.kv-put": lambda key, value: self._kv.__setitem__(key, value) or "null",
         }
 
     def _read(self, after: int, max_bytes: int) -> str:
@@ -186,7 +199,12 @@ class Ordeal:
     def _append(self, kind: str, body_json: str) -> str:
         self._perhaps()
         body = {key: value for key, value in json.loads(body_json).items() if key != "kind"}
-        seq = self.log(SystemNote(**body))
+        if kind == "compaction":
+            self.compactions += 1
+            self._allowed([tuple(span) for span in body["spans"]])
+        seq = self.log(
+            {"compaction": Compaction, "system-note": SystemNote, "state-changed": StateChanged}[kind](**body)
+        )
         self._perhaps()
         return json.dumps({"seq": seq})
 
@@ -197,6 +215,8 @@ class Ordeal:
 
     def _complete(self, request_json: str) -> str:
         request = json.loads(request_json)
+        if request.get("purpose") == "summary":
+            return self._summed(request)
         self._judge(request["messages"], request["seen"])
         self._perhaps(0.2)
         end = "cancelled" if self._stopped else self._dice.choice(ENDS)
@@ -213,6 +233,29 @@ class Ordeal:
             seq = self.log(body)
         self._perhaps()
         return json.dumps({"seq": seq, "end": end, "blocks": blocks, "detail": "", "usage": {}})
+
+    def _summed(self, request: dict[str, Any]) -> str:
+        """What a model makes of a part: words, nothing, too many, or a failure of any kind."""
+        assert not violations(request["messages"]), "the request for a summary is none a model takes"
+        self._perhaps(0.2)
+        end = "cancelled" if self._stopped else self._dice.choice(ENDS)
+        words = self._dice.choice(("Intent: x.", "", " ", "y" * 4_000))
+        blocks = [{"type": "text", "text": words}] if end in GOOD_ENDS else []
+        return json.dumps({"seq": 0, "end": end, "blocks": blocks, "detail": "", "usage": {}})
+
+    def _allowed(self, spans: list[tuple[int, int]]) -> None:
+        """The rules a compaction's spans keep, whatever the conversation: see the seed, and the agent's `choosing`."""
+        hidden = [event for event in self.read() if any(first <= _place(event) <= last for first, last in spans)]
+        assert spans == sorted(spans) and all(first <= last <= len(self.events) for first, last in spans)
+        assert hidden, "a compaction that stands for nothing"
+        words = [event["seq"] for event in hidden if event["kind"] in ("user", "answer") or _said_meanwhile(event)]
+        assert not words, f"the person's words at {words} would be summarised"
+        calls = {
+            block.get("id") for event in hidden if event["kind"] == "assistant" for block in event["body"]["blocks"]
+        }
+        results = [event for event in self.read() if event["kind"] == "tool-result" and event["body"]["call"] in calls]
+        split = [event["seq"] for event in results if event not in hidden]
+        assert not split, f"the rounds of the results at {split} would be split"
 
     def _blocks(self, end: str) -> list[dict[str, Any]]:
         blocks: list[dict[str, Any]] = []
@@ -345,6 +388,16 @@ class Ordeal:
         differs = "" if announced else parted(sent, messages)
         assert not differs, differs
         self.requests.append((seen, messages))
+
+
+def _place(event: dict[str, Any]) -> int:
+    """Where the event is read: a summary stands where its first span began."""
+    firsts = [span[0] for span in event["body"].get("spans", []) if 1 <= span[0] <= span[1] < event["seq"]]
+    return int(min(firsts, default=event["seq"]))
+
+
+def _said_meanwhile(event: dict[str, Any]) -> bool:
+    return event["kind"] == "nudge" and event["body"].get("source", "user") == "user"
 
 
 def lived(agent: SimpleNamespace, dice: Random, handle_turn: HandleTurn | None = None) -> Ordeal:

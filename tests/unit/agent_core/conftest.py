@@ -18,7 +18,9 @@ def agent() -> SimpleNamespace:
     """The agent's modules by name."""
     directory = builtin_root() / "aspects" / "agent_core"
     with native_guest(directory):
-        return SimpleNamespace(**{path.stem: sys.modules[path.stem] for path in directory.glob("*.py")})
+        return SimpleNamespace(
+            **{path.stem: sys.modules[path.stem] for path in directory.glob("*.py") if path.stem in sys.modules}
+        )
 
 
 @pytest.fixture
