@@ -28,6 +28,10 @@ def main(argv: list[str]) -> NoReturn:
     role, options = argv[0], dict(word.split("=", 1) for word in argv[1:])
     die_with_parent(int(options["parent"]))
     # A Ctrl-C is the gateway's to decide. A handler, not SIG_IGN: commands the role starts would inherit that.
+    # And what whoever started Thetis ignores (nohup, a script's `&`) is not ignored below it.
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, lambda *_: None)
     status = EX_SOFTWARE
     try:
