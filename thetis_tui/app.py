@@ -19,13 +19,14 @@ from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
 
 from thetis_tui.asking import Asking
-from thetis_tui.commands import BY_ID
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
 from thetis_tui.fatal import Fatal
 from thetis_tui.leaving import Leaving
 from thetis_tui.messages import Told
+from thetis_tui.performing import Performing
 from thetis_tui.sanitise import visible
+from thetis_tui.screens.living import Living
 from thetis_tui.screens.main import SIDEBAR_FROM, Desk
 from thetis_tui.speech import Speech
 from thetis_tui.state import NEW, State
@@ -51,7 +52,7 @@ _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
 
 
-class ThetisApp(Fatal, Early, App[int]):
+class ThetisApp(Performing, Fatal, Early, App[int]):
     """`connect` starts or finds the gateway; it is awaited after the first paint and again on "connect again"."""
 
     CSS_PATH = "thetis.tcss"
@@ -228,6 +229,9 @@ class ThetisApp(Fatal, Early, App[int]):
         self._stale = False
         if self.desk.is_mounted:
             self.desk.refresh_views()
+        for over in self.screen_stack[1:]:
+            if isinstance(over, Living):
+                over.refresh_state()
         self.leaving.look()
 
     def refresh_soon(self) -> None:
@@ -236,30 +240,7 @@ class ThetisApp(Fatal, Early, App[int]):
             self._stale = True
             self.set_timer(_SOON, self.refresh_views)
 
-    # --- commands
-
-    @work(group="commands")
-    async def perform(self, command_id: str, argument: str = "") -> None:
-        """Run a command; its errors are said."""
-        try:
-            await BY_ID[command_id].run(self, argument)
-        except ThetisError as error:
-            self.fail(error)
-
-    async def answer(self, screen: Screen[T]) -> T:
-        """Put a question over the desk and wait for the answer."""
-        return await self.push_screen_wait(screen)
-
-    def show(self, session: str) -> None:
-        """Open a conversation (from a list)."""
-        self._open(session)
-
-    @work(group="commands")
-    async def _open(self, session: str) -> None:
-        try:
-            await self.desk.open(session)
-        except ThetisError as error:
-            self.fail(error)
+    # --- conversations
 
     async def load(self, view: ConversationView, at: int = 0) -> None:
         """Fill a view from the log, and learn how its turn stands."""

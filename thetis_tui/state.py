@@ -77,6 +77,8 @@ class State:
     current: str = NEW
     turns: dict[str, Turn] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
+    ended: dict[str, str] = field(default_factory=dict)
+    """How the last turn of a conversation ended, where that was heard: stop, cancelled, error, ..."""
     progress: dict[str, Progress] = field(default_factory=dict)
     drafts: Drafts = field(default_factory=Drafts)
     history: History = field(default_factory=History)
@@ -84,6 +86,7 @@ class State:
     new_mode: str = ""
     requests: dict[str, dict[str, e.Approval]] = field(default_factory=dict)
     with_changes: bool = False
+    _before: str = NEW
 
     # --- what the gateway tells
 
@@ -129,8 +132,10 @@ class State:
         match body:
             case e.TurnStarted():
                 self.turns[event.session] = Turn(began)
+                self.ended.pop(event.session, None)
             case e.TurnFinished(stopped_by=stopped_by):
                 self.turns.pop(event.session, None)
+                self.ended[event.session] = stopped_by
                 if stopped_by == "cancelled":
                     self.requests.pop(event.session, None)
             case e.User():
@@ -185,8 +190,24 @@ class State:
 
     def opened(self, session: str) -> None:
         """The person looks at `session` now."""
+        if session != self.current:
+            self._before = self.current
         self.current = session
         self.unread.discard(session)
+
+    def before(self) -> str | None:
+        """The conversation looked at before this one; None when there is none any more."""
+        known = self._before in self.conversations or (self._before == NEW and self.current != NEW)
+        return self._before if known and self._before != self.current else None
+
+    def forget(self, session: str) -> None:
+        """A conversation was deleted."""
+        self.conversations.pop(session, None)
+        self.turns.pop(session, None)
+        self.requests.pop(session, None)
+        self.ended.pop(session, None)
+        self.unread.discard(session)
+        self.drafts.keep(session, "")
 
     # --- what widgets read
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 from thetis_tui.commands.application import Help, Quit, Retry
 from thetis_tui.commands.base import Command
 from thetis_tui.commands.conversations import (
-    Archive,
     Mode,
     Network,
     NewConversation,
     NextConversation,
     PreviousConversation,
     Switch,
-    Title,
 )
+from thetis_tui.commands.home import Back, Home, Nth, Search
+from thetis_tui.commands.keeping import Archive, Delete, Title
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
-from thetis_tui.commands.views import Conversations, Diff, EventLog, Search, Theme, ToPrompt, Unfold
+from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
-    NewConversation(), Switch(), PreviousConversation(), NextConversation(), Search(), Mode(), Network(), CarryOut(), Consent(),
-    Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), Diff(), EventLog(), Conversations(), Unfold(),
-    Title(), Archive(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
+    NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
+    Mode(), Network(), CarryOut(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
+    Diff(), EventLog(), Conversations(), Unfold(),
+    Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )
 BY_ID: dict[str, Command] = {command.id: command for command in ALL}
 BY_SLASH: dict[str, Command] = {command.slash: command for command in ALL if command.slash}

@@ -18,6 +18,7 @@ class Command:
 
     `id` names it for keymaps; `title` is a short imperative; `help` one sentence; `keys` as Textual writes them, comma
     separated; `slash` its name in the prompt without the slash; `argument` what may follow it, for the help.
+    `in_palette`: whether the palette lists it (not when only its key says which one is meant).
     """
 
     id: ClassVar[str]
@@ -26,6 +27,7 @@ class Command:
     keys: ClassVar[str] = ""
     slash: ClassVar[str] = ""
     argument: ClassVar[str] = ""
+    in_palette: ClassVar[bool] = True
 
     def applies(self, app: ThetisApp) -> bool:
         """Whether it makes sense now; the palette hides it and its key passes by when not."""

@@ -1,4 +1,4 @@
-"""Commands about which conversation one looks at, and about what it is called and where it is kept."""
+"""Commands about which conversation one looks at and what it may do."""
 
 from __future__ import annotations
 
@@ -112,46 +112,3 @@ class Network(Command):
         what = "may use the network" if on else "have no network"
         app.say(f"Commands of this conversation {what} from the next turn on.", level="warn" if on else "info")
         app.refresh_views()
-
-
-class Title(Command):
-    id = "title"
-    title = "Rename conversation…"
-    help = "Give the conversation another title."
-    slash = "title"
-    argument = "[title]"
-
-    def applies(self, app: ThetisApp) -> bool:
-        return bool(app.state.current)
-
-    async def run(self, app: ThetisApp, argument: str = "") -> None:
-        from thetis_tui.screens.ask import AskScreen
-
-        conversation = app.state.conversation
-        if conversation is None:
-            return
-        if not argument:
-            answer = await app.answer(AskScreen("Rename conversation", conversation.title))
-            argument = answer or ""
-        if argument.strip():
-            await app.ask(app.client.set(conversation.id, "title", argument.strip()))
-
-
-class Archive(Command):
-    id = "archive"
-    title = "Archive conversation"
-    help = "Take the conversation out of the list (or back into it); its log and branch stay, and search finds it."
-    slash = "archive"
-
-    def applies(self, app: ThetisApp) -> bool:
-        return bool(app.state.current) and app.state.turn is None
-
-    async def run(self, app: ThetisApp, argument: str = "") -> None:
-        conversation = app.state.conversation
-        if conversation is None:
-            return
-        away = not conversation.archived
-        await app.ask(app.client.set(conversation.id, "archived", "true" if away else "false"))
-        if away:
-            await app.desk.open(NEW)
-        app.say("Archived. Search still finds it." if away else "Back in the list.")

@@ -26,7 +26,7 @@ class CommandProvider(_Source):
 
     async def discover(self) -> Hits:
         for command in ALL:
-            if command.applies(self.thetis):
+            if command.in_palette and command.applies(self.thetis):
                 shown = Content.assemble(command.title, (f"  {command.key_names}", "$text-disabled"))
                 do = partial(self.thetis.perform, command.id)
                 yield DiscoveryHit(shown, do, text=command.title, help=command.help)
@@ -35,7 +35,7 @@ class CommandProvider(_Source):
         matcher = self.matcher(query)
         for command in ALL:
             score = matcher.match(command.title)
-            if score > 0 and command.applies(self.thetis):
+            if score > 0 and command.in_palette and command.applies(self.thetis):
                 do = partial(self.thetis.perform, command.id)
                 yield Hit(score, matcher.highlight(command.title), do, text=command.title, help=command.help)
 

@@ -48,22 +48,6 @@ class Diff(Command):
         app.push_screen(DiffScreen(diff))
 
 
-class Search(Command):
-    id = "search"
-    title = "Search all conversations"
-    help = "Find words in every transcript of this root."
-    keys = "ctrl+f"
-    slash = "search"
-    argument = "[words]"
-
-    async def run(self, app: ThetisApp, argument: str = "") -> None:
-        from thetis_tui.screens.search import SearchScreen
-
-        hit = await app.answer(SearchScreen(argument))
-        if hit is not None:
-            await app.desk.open(hit.session, at=hit.seq)
-
-
 class Unfold(Command):
     id = "unfold"
     title = "Unfold or fold everything"

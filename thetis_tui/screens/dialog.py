@@ -150,6 +150,17 @@ def walls_dialog(hint: str) -> Dialog[str]:
     )
 
 
+def delete_dialog(title: str, words: str) -> Dialog[bool]:
+    """Whether to delete a conversation; `words` say what would be lost."""
+    return Dialog(
+        f"Delete {title}?",
+        words,
+        [Option("k", "Keep it", False), Option("x", "Delete it for good", True)],
+        False,
+        note="Archiving takes it out of the list and keeps all of it.",
+    )
+
+
 def leave_dialog(titles: list[str]) -> Dialog[str]:
     """Whether to stop the running turns and go: stop, or "" (keep looking)."""
     shown = "\n".join(f"  {title}" for title in titles[:5])

@@ -23,7 +23,7 @@ from thetis_tui.commands import ALL, BY_ID
 from thetis_tui.commands.slash import completions
 from thetis_tui.outbox import Place
 from thetis_tui.sanitise import one_line
-from thetis_tui.state import State
+from thetis_tui.state import NEW, State
 from thetis_tui.text import sentence
 from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
 from thetis_tui.widgets.below import Below
@@ -211,6 +211,15 @@ class Desk(Screen[None]):
         self.thetis.asking.look()
         self.refresh_views()
 
+    async def forget(self, session: str) -> None:
+        """A conversation was deleted: nothing of it stays on the screen."""
+        if self.state.current == session:
+            await self.open(NEW)
+        for view in self._opened():
+            if view.session == session and view is not self.view:
+                await view.remove()
+        self.refresh_views()
+
     def created(self, place: Place) -> None:
         """The new conversation has got its id."""
         if self.view.place is place:
@@ -277,9 +286,9 @@ class Desk(Screen[None]):
 
     # --- keys
 
-    async def action_command(self, command_id: str) -> None:
+    async def action_command(self, command_id: str, argument: str = "") -> None:
         """A key of a command."""
-        self.thetis.perform(command_id)
+        self.thetis.perform(command_id, argument)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "command" and parameters:

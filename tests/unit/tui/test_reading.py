@@ -122,7 +122,7 @@ async def test_search_finds_in_every_conversation_and_opens_the_place() -> None:
     for number in range(300):
         gateway.store(session, e.User(f"straw {number}" if number != 50 else "the [needle]"))
     async with screen(gateway) as s:
-        await s.pilot.press("ctrl+f")
+        await s.pilot.press("f5")
         await s.until(lambda: isinstance(s.app.screen, SearchScreen))
         await s.pilot.press(*"needle")
         await s.until(lambda: "1 hit" in s.text())

@@ -182,7 +182,7 @@ def test_over_the_desk(snap_compare: Any, screen_of: str) -> None:
     gateway.diff = c.DiffText(patch=PATCH, files=[("engine/parser.py", 4, 2)])
 
     async def act(s: Shown) -> None:
-        await s.pilot.press({"help": "f1", "diff": "f3", "search": "ctrl+f", "palette": "ctrl+p"}[screen_of])
+        await s.pilot.press({"help": "f1", "diff": "f3", "search": "f5", "palette": "ctrl+p"}[screen_of])
         await s.until(lambda: s.app.screen is not s.desk)
         if screen_of == "search":
             await s.pilot.press(*"parser")
