@@ -7,11 +7,20 @@ import json
 import loader
 import thetis_guest
 import wit_world
-from wit_world.imports import devkit, files, llm, notes, session, terminal, tooling
+from wit_world.imports import agents, devkit, files, llm, notes, session, terminal, tooling, wait
 from wit_world.imports import sys as host
 
 loader.boot(
-    sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes, devkit=devkit
+    sys=host,
+    session=session,
+    llm=llm,
+    tooling=tooling,
+    files=files,
+    terminal=terminal,
+    notes=notes,
+    devkit=devkit,
+    agents=agents,
+    wait=wait,
 )
 
 

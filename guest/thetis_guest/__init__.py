@@ -11,7 +11,20 @@ from thetis_guest import lenient
 from thetis_guest._errors import HostError
 from thetis_guest._record import Record
 
-INTERFACES = ("devkit", "files", "llm", "notes", "sandbox", "session", "sys", "terminal", "tooling", "view")
+INTERFACES = (
+    "agents",
+    "devkit",
+    "files",
+    "llm",
+    "notes",
+    "sandbox",
+    "session",
+    "sys",
+    "terminal",
+    "tooling",
+    "view",
+    "wait",
+)
 
 
 class ToolManifest(Record):

@@ -17,7 +17,7 @@ from thetis_kernel.supervise.spawn import Plan
 HELPER_IDLE_S = 120.0
 """Git, model and face hosts start in a fraction of a second, so an idle one is not worth its memory."""
 RECORD = "children.json"
-PASSED_ON = ("THETIS_REHEARSAL_DELAY_MS", "THETIS_WALLS")
+PASSED_ON = ("THETIS_REHEARSAL_DELAY_MS", "THETIS_WALLS", "THETIS_BELL")
 """Settings of the environment that children read themselves."""
 
 

@@ -7,10 +7,11 @@ import msgspec
 from thetis_kernel.protocol.approvals import Part
 from thetis_kernel.protocol.events import BlobRef, Event
 from thetis_kernel.protocol.net import Fetched, Wanted
+from thetis_kernel.protocol.recalling import RECALLING_ASKS
 from thetis_kernel.protocol.wire import Ask, Tell
 
 WORKER_MAY_APPEND = frozenset(
-    {"assistant", "tool-invocation", "tool-result", "system-note", "compaction", "state-changed", "incident"})
+    {"assistant", "tool-invocation", "tool-result", "system-note", "compaction", "state-changed", "incident", "question"})
 """Kinds a worker may write. A person's words and the turn's own events are the gateway's alone."""
 
 
@@ -42,6 +43,7 @@ class Place(msgspec.Struct, frozen=True):
     unwalled: bool = False
     command_timeout_ms: int = 120_000
     readable_secrets: list[str] = []
+    max_wait_s: int = 1_800
 
 
 class TurnOutcome(msgspec.Struct, frozen=True):
@@ -73,13 +75,18 @@ class SetUp(Ask[SetUpDone], frozen=True, tag="worker.set-up"):
 
 
 class RunTurn(Ask[TurnOutcome], frozen=True, tag="worker.run-turn"):
-    """Run one turn. `turn_json` is the JSON object for handle-turn, which the worker completes with what lies in the checkout."""
+    """Run one turn. `turn_json` is the JSON object for handle-turn, which the worker completes with what lies in the checkout.
+
+    `child`: the sub-agent whose turn it is, "" for the conversation's own; `label` is its name among those in the checkout.
+    """
 
     turn: str
     turn_json: bytes
     agent: GuestBundle
     tools: list[GuestBundle]
     place: Place
+    child: str = ""
+    label: str = ""
 
 
 class HistoryChecked(msgspec.Struct, frozen=True):
@@ -122,6 +129,10 @@ class ModeChanged(Tell, frozen=True, tag="worker.mode"):
     ask: list[str]
 
 
+class Ring(Tell, frozen=True, tag="worker.ring"):
+    """A sub-agent has settled: who sleeps may look."""
+
+
 class LogPage(msgspec.Struct, frozen=True):
     """Events in order; `end` when the log held no more."""
 
@@ -130,10 +141,11 @@ class LogPage(msgspec.Struct, frozen=True):
 
 
 class ReadLog(Ask[LogPage], frozen=True, tag="log.read"):
-    """Projected events of the worker's conversation after number `after`, about `max_bytes` at most."""
+    """Projected events of the worker's conversation, or of its sub-agent `child`, after number `after`, about `max_bytes`."""
 
     after: int
     max_bytes: int
+    child: str = ""
 
 
 class AppendEvent(Ask[int], frozen=True, tag="log.append"):
@@ -142,6 +154,7 @@ class AppendEvent(Ask[int], frozen=True, tag="log.append"):
     event_id: str
     kind: str
     body: bytes
+    child: str = ""
 
 
 class KeepMedia(Ask[BlobRef | None], frozen=True, tag="blob.keep"):
@@ -151,6 +164,7 @@ class KeepMedia(Ask[BlobRef | None], frozen=True, tag="blob.keep"):
     part: bytes
     last: bool
     name: str
+    child: str = ""
 
 
 MAX_PART = 4 * 1024 * 1024
@@ -160,6 +174,7 @@ class ReadState(Ask[dict[str, str]], frozen=True, tag="log.state"):
     """The fold's values of one scope (notes, kv:<guest>): JSON text by key."""
 
     scope: str
+    child: str = ""
 
 
 class CompleteModel(Ask[bytes], frozen=True, tag="llm.complete"):
@@ -209,6 +224,7 @@ class FetchHttp(Ask[Fetched], frozen=True, tag="worker.fetch-http"):
 
     tool: str
     wanted: Wanted
+    child: str = ""
 
 
 class DevKitAnswer(msgspec.Struct, frozen=True):
@@ -227,20 +243,35 @@ class AskDevKit(Ask[DevKitAnswer], frozen=True, tag="worker.devkit"):
     arguments: bytes
 
 
+class AskAgents(Ask[bytes], frozen=True, tag="worker.agents"):
+    """An operation of the contract's `agents`, or `look`; `arguments` and the answer are JSON. Refused in a sub-agent's turn."""
+
+    turn: str
+    name: str
+    arguments: bytes
+
+
 class Output(Tell, frozen=True, tag="worker.output"):
     """Live output of a running command."""
 
     call: str
     text: str
+    child: str = ""
 
 
 class Notice(Tell, frozen=True, tag="worker.notice"):
-    """Something the agent should hear of happened between its calls: a background command of a terminal ended."""
+    """Something the agent should hear of happened between its calls: a background command of a terminal ended.
+
+    `child`: the sub-agent that should hear it; one that has settled is not told.
+    """
 
     text: str
+    child: str = ""
 
 
 TO_WORKER_ASKS = (RunTurn, CheckHistory)
-TO_WORKER_TELLS = (CancelTurn, Deliver, ModeChanged)
-FROM_WORKER_ASKS = (KeepMedia, ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit)
+TO_WORKER_TELLS = (CancelTurn, Deliver, Ring, ModeChanged)
+FROM_WORKER_ASKS = (
+    KeepMedia, ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit, AskAgents,
+    *RECALLING_ASKS)
 FROM_WORKER_TELLS = (Output, Notice)

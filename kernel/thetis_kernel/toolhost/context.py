@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from thetis_kernel.protocol.events import BlobRef, Body
 from thetis_kernel.protocol.net import Fetched, Wanted
+from thetis_kernel.protocol.recalling import Originals
 from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Place, Verdict
 from thetis_kernel.stopsign import StopSign
+from thetis_kernel.toolhost.bell import Bell
+from thetis_kernel.toolhost.shared import Written
 from thetis_kernel.toolhost.tree import Tree
 
 if TYPE_CHECKING:
@@ -32,6 +35,18 @@ class Journal(Protocol):
 
     def keep(self, content: bytes, name: str) -> BlobRef:
         """Keep a picture or PDF durably, for a result to name; `name` is for people."""
+        ...
+
+    def originals(self, first: int, last: int, max_bytes: int) -> Originals:
+        """The events first..last as they were logged, compacted ones too."""
+        ...
+
+    def project_notes(self) -> dict[str, str]:
+        """The notes all conversations of the root share: JSON text by key."""
+        ...
+
+    def keep_project_note(self, key: str, content: str) -> bool:
+        """Keep one of them, or forget it; whether one was there before."""
         ...
 
 
@@ -71,6 +86,16 @@ class TurnContext:
     """(operation, arguments) -> answer, from the gateway; it also puts a changed tool in the place of the former one."""
     gateway: Callable[[Ask[Any]], Any] | None = None
     """Asks the gateway and waits for its answer; a stop withdraws the request. None where there is no gateway."""
+    agents: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
+    """(operation, arguments) -> answer, from the gateway: sub-agents. None in a turn of one, which has none."""
+    bell: Bell = field(default_factory=Bell)
+    """Rung when something happened that a sleeping turn may wait for."""
+    unread: Callable[[], bool] = field(default=lambda: False)
+    """Whether somebody has spoken and the agent has not looked."""
+    member: str = ""
+    """Who this turn is among those that share the checkout: "" the conversation itself, else a sub-agent's id."""
+    written: Written | None = None
+    """Who wrote what, shared by all of them."""
     cancelled: StopSign = field(default_factory=StopSign)
     terminals: Terminals | None = None
     """The conversation's terminals; None where there are none."""

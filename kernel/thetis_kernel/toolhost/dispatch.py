@@ -26,6 +26,8 @@ MAX_CALLS = 64
 MAX_PARALLEL = 8
 TOOL_PREFIX = "tool:"
 ANSWER = "answer"
+ALONE = frozenset({"wait.until"})
+"""Operations that change nothing and still run alone, in their place: what is waited for is begun by the calls before."""
 
 Outcome = Literal["ok", "error", "refused", "interrupted", "cancelled"]
 Done = tuple[Outcome, str, dict[str, Any]]
@@ -53,7 +55,7 @@ def invoke_many(context: TurnContext, calls_json: str) -> list[dict[str, Any]]:
     results: dict[str, ToolResult] = {}
     group: list[Call] = []
     for position, call in enumerate(calls):
-        if position < MAX_CALLS and not changes(context, call):
+        if position < MAX_CALLS and call.op not in ALONE and not changes(context, call):
             group.append(call)
             continue
         _run_together(context, group, results)

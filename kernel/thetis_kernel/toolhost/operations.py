@@ -12,9 +12,23 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.toolhost import authority, cloning, commands, devkit, edits, files, notes, pictures, search
+from thetis_kernel.toolhost import (
+    agents,
+    authority,
+    cloning,
+    commands,
+    devkit,
+    edits,
+    files,
+    notes,
+    pictures,
+    search,
+    skills,
+    waiting,
+)
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.intentions import intended
+from thetis_kernel.toolhost.shared import noted
 from thetis_kernel.toolhost.terminals import calls as terminals
 
 Arguments = dict[str, Any]
@@ -55,13 +69,14 @@ OPERATIONS: dict[str, Operation] = {
             "files.write-file",
             True,
             {"path": (str, REQUIRED), "contents": (str, REQUIRED)},
-            lambda c, _, a: files.write_file(c.tree, a["path"], a["contents"]),
+            lambda c, _, a: noted(c.written, c.member, files.write_file(c.tree, a["path"], a["contents"])),
         ),
         Operation(
             "files.edit-file",
             True,
             {"path": (str, REQUIRED), "old_text": (str, REQUIRED), "new_text": (str, REQUIRED), "replace_all": (bool, False)},
-            lambda c, _, a: edits.edit_file(c.tree, a["path"], a["old_text"], a["new_text"], a["replace_all"]),
+            lambda c, _, a: noted(
+                c.written, c.member, edits.edit_file(c.tree, a["path"], a["old_text"], a["new_text"], a["replace_all"])),
         ),
         Operation("files.list-dir", False, {"path": (str, ".")}, lambda c, _, a: files.list_dir(c.tree, a["path"])),
         Operation(
@@ -132,6 +147,19 @@ OPERATIONS: dict[str, Operation] = {
             {"repo": (str, REQUIRED), "dir": (str, ""), "ref": (str, ""), "depth": (int, 0)},
             cloning.clone,
         ),
+        Operation(
+            "skills.read",
+            False,
+            {"name": (str, REQUIRED), "file": (str, ""), "again": (bool, False)},
+            lambda c, _, a: skills.read(c, a),
+        ),
+        Operation("skills.find", False, {"query": (str, ""), "limit": (int, 0)}, lambda c, _, a: skills.find(c, a)),
+        Operation(
+            "skills.write",
+            True,
+            {"name": (str, REQUIRED), "contents": (str, REQUIRED), "where": (str, "conversation")},
+            lambda c, _, a: skills.write(c, a),
+        ),
         Operation("notes.recall", False, {"key": (str, "")}, lambda c, _, a: notes.recall(c.journal, a["key"])),
         _devkit("list-code", directory=(str, "")),
         _devkit("read-code", path=(str, REQUIRED), offset=(int, 1), limit=(int, 0)),
@@ -141,6 +169,30 @@ OPERATIONS: dict[str, Operation] = {
         _devkit("new-tool", name=(str, REQUIRED), description=(str, REQUIRED)),
         _devkit("history", aspect=(str, REQUIRED)),
         _devkit("roll-back", aspect=(str, REQUIRED), revision=(str, "")),
+        _devkit("add-dependency", aspect=(str, REQUIRED), requirement=(str, REQUIRED)),
+        _devkit("remove-dependency", aspect=(str, REQUIRED), name=(str, REQUIRED)),
+        _devkit("list-dependencies", aspect=(str, "")),
+        Operation(
+            "agents.spawn",
+            False,
+            {"label": (str, REQUIRED), "task": (str, REQUIRED), "profile": (str, ""), "model": (str, ""), "mode": (str, "")},
+            lambda c, _, a: agents.spawn(c, a),
+        ),
+        Operation("agents.status", False, {"child": (str, "")}, lambda c, _, a: agents.ask(c, "status", a)),
+        Operation(
+            "agents.transcript",
+            False,
+            {"child": (str, REQUIRED), "after": (int, 0)},
+            lambda c, _, a: agents.ask(c, "transcript", a),
+        ),
+        Operation("agents.cancel", False, {"child": (str, REQUIRED)}, lambda c, _, a: agents.ask(c, "cancel", a)),
+        Operation("agents.profiles", False, {}, lambda c, _, a: agents.ask(c, "profiles", a)),
+        Operation(
+            "wait.until",
+            False,
+            {"until": (str, ""), "children": (list, []), "terminal": (str, ""), "timeout_secs": (int, 0)},
+            lambda c, _, a: waiting.until(c, a["until"], a["children"], a["terminal"], a["timeout_secs"]),
+        ),
     )
 }
 
@@ -180,4 +232,4 @@ def _checked(operation: Operation, arguments: Arguments) -> Arguments:
 
 
 def _named(kind: type) -> str:
-    return {str: "a text", int: "a whole number", bool: "true or false", dict: "an object"}[kind]
+    return {str: "a text", int: "a whole number", bool: "true or false", dict: "an object", list: "a list"}[kind]

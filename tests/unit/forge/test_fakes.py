@@ -33,11 +33,12 @@ ARGUMENTS = {
     "kind": "system-note", "body-json": '{"text": "hm"}', "calls-json": "[]", "offset": 1, "limit": 0,
     "old-text": "Book", "new-text": "Ledger", "replace-all": True, "query-json": '{"pattern": "total", "glob": "*.py"}',
     "content": "note", "directory": "", "name": "word-count", "description": "Counts.", "aspect": "agent", "revision": "",
+    "child": "",
 }  # fmt: skip
 
 
 OF_INTERFACE = {("devkit", "path"): "tools/outline/main.py", ("devkit", "old-text"): "class Book"}
-OF_IMPORT = {("files.list-dir", "path"): ".", ("sandbox.list-files", "path"): "."}
+OF_IMPORT = {("agents.transcript", "child"): "tests", ("files.list-dir", "path"): ".", ("sandbox.list-files", "path"): "."}
 
 
 @pytest.mark.parametrize("world", HOSTS)

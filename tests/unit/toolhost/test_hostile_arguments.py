@@ -38,8 +38,8 @@ POLICY = [
     "Path",
     "CWD",
 ]
-NOT_POLICY = {("files.search-files", "mode"), ("terminals.open", "env")}
-"""The form of the answer; a shell's own variables, inside the walls."""
+NOT_POLICY = {("files.search-files", "mode"), ("terminals.open", "env"), ("agents.spawn", "mode")}
+"""The form of the answer; a shell's own variables, inside the walls; a sub-agent's mode, which only ever takes away."""
 PLAUSIBLE: dict[type, Any] = {str: "a.txt", int: 1, bool: False, list: [], dict: {}}
 
 

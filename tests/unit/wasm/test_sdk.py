@@ -79,6 +79,12 @@ def test_wrong_values_of_a_record_are_named(args, kwargs, said):
 # Stubs
 
 CALLS = {
+    "agents.spawn": lambda m: m.spawn("tests", "Objective: none", mode="plan"),
+    "agents.status": lambda m: m.status("tests"),
+    "agents.transcript": lambda m: m.transcript("tests", 4),
+    "agents.cancel": lambda m: m.cancel("tests"),
+    "agents.profiles": lambda m: m.profiles(),
+    "wait.until": lambda m: m.until("any", ["tests"], terminal="t1", timeout_secs=5),
     "devkit.list-code": lambda m: m.list_code("tools/x"),
     "devkit.read-code": lambda m: m.read_code("tools/x/main.py", 3, 9),
     "devkit.write-code": lambda m: m.write_code("tools/x/main.py", "c"),
@@ -87,6 +93,9 @@ CALLS = {
     "devkit.new-tool": lambda m: m.new_tool("x", "does"),
     "devkit.history": lambda m: m.history("agent"),
     "devkit.roll-back": lambda m: m.roll_back("agent"),
+    "devkit.add-dependency": lambda m: m.add_dependency("tool/x", "idna"),
+    "devkit.remove-dependency": lambda m: m.remove_dependency("tool/x", "idna"),
+    "devkit.list-dependencies": lambda m: m.list_dependencies("tool/x"),
     "session.read": lambda m: m.read(3, 9),
     "session.append": lambda m: m.append("system-note", {"t": "é"}),
     "session.poll-inbox": lambda m: m.poll_inbox(),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.errors import Refused
+from thetis_kernel.forge.fakes.agents import Agents
 from thetis_kernel.forge.fakes.checkout import Checkout
 from thetis_kernel.forge.fakes.devkit import DevKit
 from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, lately_ms, loads_object
@@ -63,6 +64,7 @@ class AgentHost(FakeHost):
         self.completions = 0
         self._checkout = Checkout()
         self._devkit = DevKit()
+        self._agents = Agents()
         self._notes: dict[str, str] = {"style": "Tests first."}
         self._started = time.monotonic()
         self.imports.update(
@@ -84,6 +86,12 @@ class AgentHost(FakeHost):
                 ),
                 "notes.remember": self._remember,
                 "notes.recall": self._recall,
+                "agents.spawn": lambda request: self._perform("agents.spawn", loads_object(request, "request")),
+                "agents.status": self._op("agents.status", "child"),
+                "agents.transcript": self._op("agents.transcript", "child", "after"),
+                "agents.cancel": self._op("agents.cancel", "child"),
+                "agents.profiles": self._op("agents.profiles"),
+                "wait.until": lambda query: self._perform("wait.until", loads_object(query, "query")),
                 "devkit.list-code": self._op("devkit.list-code", "directory"),
                 "devkit.read-code": self._op("devkit.read-code", "path", "offset", "limit"),
                 "devkit.write-code": self._op("devkit.write-code", "path", "contents"),
@@ -92,6 +100,9 @@ class AgentHost(FakeHost):
                 "devkit.new-tool": self._op("devkit.new-tool", "name", "description"),
                 "devkit.history": self._op("devkit.history", "aspect"),
                 "devkit.roll-back": self._op("devkit.roll-back", "aspect", "revision"),
+                "devkit.add-dependency": self._op("devkit.add-dependency", "aspect", "requirement"),
+                "devkit.remove-dependency": self._op("devkit.remove-dependency", "aspect", "name"),
+                "devkit.list-dependencies": self._op("devkit.list-dependencies", "aspect"),
             }
         )
 
@@ -197,6 +208,8 @@ class AgentHost(FakeHost):
         if op == "notes.remember":
             return self._remember(str(arguments.get("key", "")), str(arguments.get("content", "")))
         interface, _, name = op.partition(".")
+        if interface in ("agents", "wait"):
+            return dumps(self._agents.perform(op, arguments))
         if interface == "devkit":
             return dumps(self._devkit.perform(name, arguments))
         return dumps(self._checkout.perform(op, arguments))

@@ -42,6 +42,12 @@ class Inbox:
         with self._lock:
             self._nudges.append({"seq": seq, "text": text})
 
+    @property
+    def unread(self) -> bool:
+        """Whether something was delivered since the last look."""
+        with self._lock:
+            return bool(self._nudges)
+
     def poll(self, cancelled: bool) -> dict[str, Any]:
         """Everything new, as session.poll-inbox answers it."""
         with self._lock:
@@ -158,6 +164,15 @@ def agent_imports(context: TurnContext, journal: GatewayJournal, inbox: Inbox,
         "devkit.new-tool": op("devkit.new-tool", "name", "description"),
         "devkit.history": op("devkit.history", "aspect"),
         "devkit.roll-back": op("devkit.roll-back", "aspect", "revision"),
+        "devkit.add-dependency": op("devkit.add-dependency", "aspect", "requirement"),
+        "devkit.remove-dependency": op("devkit.remove-dependency", "aspect", "name"),
+        "devkit.list-dependencies": op("devkit.list-dependencies", "aspect"),
+        "agents.spawn": query("agents.spawn"),
+        "agents.status": op("agents.status", "child"),
+        "agents.transcript": op("agents.transcript", "child", "after"),
+        "agents.cancel": op("agents.cancel", "child"),
+        "agents.profiles": op("agents.profiles"),
+        "wait.until": query("wait.until"),
     }
 
 

@@ -19,7 +19,7 @@ from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.hosts.worker.surroundings import surroundings
 from thetis_kernel.hosts.worker.terminals import boundary, terminals
-from thetis_kernel.protocol.worker import AskDevKit, CompleteModel, FetchHttp, ModeChanged, Output, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import AskAgents, AskDevKit, CompleteModel, FetchHttp, ModeChanged, Output, RunTurn, TurnOutcome
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
@@ -29,13 +29,18 @@ from thetis_kernel.wasm.runtimes import open_runtime
 
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import ThreadPeer
+    from thetis_kernel.toolhost.bell import Bell
+    from thetis_kernel.toolhost.shared import Written
     from thetis_kernel.toolhost.terminals.pool import Pool
+    from thetis_kernel.walls.helper import Helpers
 
 STOP_GRACE_S = 0.06
 """A stopped agent may return by itself for this long, then its wasm is aborted. It loses nothing by that: the log has it
 all. A stop has 200 ms in all, and a healthy agent's way back from an import takes about 5."""
 DEVKIT_S = 180.0
 """For an operation of the dev kit: a gate host has 60 s for a candidate (gateway.judging), and two wait for others."""
+AGENTS_S = 60.0
+"""For an operation on sub-agents: the gateway writes a few events, or reads some."""
 STUCK_S = 5.0
 """After an abort, an agent still inside an import for this long is given up; the gateway recycles the worker."""
 
@@ -43,35 +48,49 @@ STUCK_S = 5.0
 class Turn:
     """One turn. `run` blocks its thread until the agent has returned, was aborted, or is stuck."""
 
-    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int], pool: Pool) -> None:
+    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int], pool: Pool, helpers: Helpers, bell: Bell,
+                 written: Written) -> None:
         self.id = ask.turn
+        self.child = ask.child
         self.inbox = Inbox()
         self._ask = ask
         self._peer = peer
         self._fds = fds
         self._abort = Abort()
         self._tool_abort = Abort()
-        self._journal = GatewayJournal(peer)
+        self._journal = GatewayJournal(peer, ask.child)
         self._cancelled = StopSign()
-        commands = WalledCommands(ask.place, peer)
+        commands = WalledCommands(ask.place, peer, helpers)
         self._context = TurnContext(
             turn=ask.turn,
             place=ask.place,
             journal=self._journal,
             commands=commands,
             reading=commands.reading,
-            fetch=lambda tool, wanted: peer.call(FetchHttp(tool=tool, wanted=wanted), timeout=None, cancel=self._cancelled),
-            output=lambda call, text: peer.tell(Output(call=call, text=text)),
+            fetch=lambda tool, wanted: peer.call(
+                FetchHttp(tool=tool, wanted=wanted, child=ask.child), timeout=None, cancel=self._cancelled),
+            output=lambda call, text: peer.tell(Output(call=call, text=text, child=ask.child)),
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
             devkit=self._devkit,
             gateway=lambda ask: peer.call(ask, timeout=None, cancel=self._cancelled),
+            agents=None if ask.child else self._agents,
+            bell=bell,
+            unread=lambda: self.inbox.unread,
+            member=ask.child,
+            written=written,
             cancelled=self._cancelled,
             consent=lambda request: peer.call(request, timeout=None, cancel=self._cancelled),
             confine=lambda: commands.confined("", Path(ask.place.worktree), self._cancelled),
             terminals=terminals(pool, ask.place, commands, self._cancelled),
         )
-        self._pool = pool
+        self.terminals = pool
+        self._bell = bell
+
+    def deliver(self, seq: int, text: str) -> None:
+        """Words for the agent: into its inbox, and out of its sleep."""
+        self.inbox.deliver(seq, text)
+        self._bell.ring()
 
     def mode(self, tell: ModeChanged) -> None:
         """The person changed the mode: effects are judged by it from now on, also those that wait."""
@@ -86,7 +105,7 @@ class Turn:
     def run(self) -> TurnOutcome:
         """Call handle-turn and say how it ended; never raises for what a guest does."""
         try:
-            self._pool.begin_turn(boundary(self._ask.place), self._ask.place.read_only, self._journal)
+            self.terminals.begin_turn(boundary(self._ask.place), self._ask.place.read_only, self._journal)
             turn_json = self._turn_json()
             imports = {
                 **sys_imports(self._context, self._ask.agent, _diagnose),
@@ -137,6 +156,12 @@ class Turn:
         if answer.gone:
             self._context.guests.pop(answer.gone, None)
         data: dict[str, Any] = msgspec.json.decode(answer.data)
+        return data
+
+    def _agents(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Ask the gateway about sub-agents; a stop does not wait for the answer."""
+        ask = AskAgents(turn=self.id, name=name, arguments=msgspec.json.encode(arguments))
+        data: dict[str, Any] = msgspec.json.decode(self._peer.call(ask, timeout=AGENTS_S))
         return data
 
     @cached_property

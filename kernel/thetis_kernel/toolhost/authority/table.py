@@ -65,6 +65,15 @@ IMPORTS: dict[str, Capability] = {
     "devkit.new-tool": "devkit",
     "devkit.history": "read",
     "devkit.roll-back": "devkit",
+    "devkit.add-dependency": "devkit",
+    "devkit.remove-dependency": "devkit",
+    "devkit.list-dependencies": "read",
+    "agents.spawn": "delegate",
+    "agents.status": "delegate",
+    "agents.transcript": "delegate",
+    "agents.cancel": "delegate",
+    "agents.profiles": "delegate",
+    "wait.until": "none",
 }
 """Every import of every world; a test walks the contract and fails on one that is missing here.
 
@@ -73,6 +82,9 @@ IMPORTS: dict[str, Capability] = {
 
 CALLS: dict[str, Capability] = {
     "repository.clone": "http",
+    "skills.read": "read",
+    "skills.find": "read",
+    "skills.write": "devkit",
     "terminals.open": "exec",
     "terminals.run": "exec",
     "terminals.send": "exec",
@@ -83,5 +95,5 @@ CALLS: dict[str, Capability] = {
 }
 """Operations without an import of their own: reached through `tooling.invoke-many` alone."""
 
-INSISTING = frozenset({"repository.clone"})
+INSISTING = frozenset({"repository.clone", "skills.write"})
 """Operations that may have to be put to a person whatever the mode says (`Intended.insists`)."""
