@@ -21,13 +21,17 @@ from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, manifest, tool
 pytestmark = pytest.mark.runtimes
 
 
+STEPS_IN_ORDER = ["manifest", "layout", "ruff", "imports", "ty", "compile", "exports", "smoke", "tests"]
+SIGNED = "def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:"
+
+
 @pytest.mark.parametrize("aspect", GOOD)
 async def test_good_guests_pass_and_describe_themselves(aspect):
     source = good(aspect)
     verdict = await judged(source)
     assert verdict.ok, verdict.steps[-1]
     assert verdict.key == artifact_key(source)
-    assert [step.step for step in verdict.steps] == ["manifest", "layout", "imports", "compile", "exports", "smoke", "tests"]
+    assert [step.step for step in verdict.steps] == STEPS_IN_ORDER
     assert len(verdict.bundle) > 500
     assert json.loads(verdict.describes)["name"]
 
@@ -47,7 +51,7 @@ async def test_a_verdict_is_kept_and_the_bundle_runs(tmp_path):
 
 def describing(body, invoke='    return "ok"', before=""):
     head = "from thetis_guest import ToolManifest\n" + before
-    return tool(head + f"def describe():\n{body}\ndef invoke(session_id, args, config):\n{invoke}\n")
+    return tool(head + f"def describe() -> ToolManifest:\n{body}\n{SIGNED}\n{invoke}\n")
 
 
 GOOD_DESCRIBE = '    return ToolManifest(name="probe", description="d", input_schema={"type": "object"})'
@@ -62,19 +66,19 @@ def text_manifest(text, **modules):
 
 
 HOSTILE = {
-    "syntax error": (tool("x = 1\ndef f(:\n"), "compile", "main.py", 2, "invalid syntax"),
-    "syntax error in a package": (tool(TOOL_MAIN, **{"pkg.part": "\n\nx ="}), "compile", "pkg/part.py", 3, "invalid syntax"),
-    "no describe": (tool("def invoke(a, b, c): ..."), "exports", "main.py", 0, "no function describe()"),
+    "syntax error": (tool("x = 1\ndef f(:\n"), "ruff", "main.py", 2, "invalid syntax"),
+    "syntax error in a package": (tool(TOOL_MAIN, **{"pkg.part": "\n\nx ="}), "ruff", "pkg/part.py", 3, "invalid syntax"),
+    "no describe": (tool(SIGNED + " ..."), "exports", "main.py", 0, "no function describe()"),
     "unknown module": (tool("import socket\n" + TOOL_MAIN), "imports", "main.py", 1, "socket is not in the guests' runtime"),
     "hidden import": (tool("socket = __import__('socket')\n" + TOOL_MAIN), "smoke", "main.py", 1, "No module named 'socket'"),
     "raises at import": (tool(TOOL_MAIN + "\n1 / 0\n"), "smoke", "main.py", 7, "ZeroDivisionError"),
-    "raises in describe": (describing("    return 1 / 0"), "smoke", "main.py", 3, "ZeroDivisionError"),
-    "wrong type": (describing("    return 3"), "smoke", "", 0, "not a ToolManifest"),
+    "raises in describe": (describing("    raise ZeroDivisionError"), "smoke", "main.py", 3, "ZeroDivisionError"),
+    "wrong type": (describing("    return 3  # type: ignore", before=""), "ty", "main.py", 3, "expected `ToolManifest`"),
     "recursion": (describing("    return describe()"), "smoke", "main.py", 3, "RecursionError"),
     "exit": (describing("    raise SystemExit(0)"), "smoke", "main.py", 3, "describe() failed (exit)"),
     "hard exit": (describing("    import os; os._exit(0)"), "smoke", "", 0, "describe() failed"),
     "abort": (describing("    import os; os.abort()"), "smoke", "", 0, "describe() failed"),
-    "memory bomb": (describing("    return 'x' * (1 << 30)"), "smoke", "", 0, "more memory than it may"),
+    "memory bomb": (describing("    raise ValueError('x' * (1 << 30))"), "smoke", "", 0, "more memory than it may"),
     "memory bomb in pieces": (
         describing("    held = []\n    while True: held.append(bytearray(1 << 20))"), "smoke", "", 0, "more memory than it may",
     ),
@@ -95,10 +99,11 @@ HOSTILE = {
         "smoke", "", 0, "describe() failed",
     ),
     "surrogate": (describing(GOOD_DESCRIBE.replace('"d"', '""')), "smoke", "main.py", 0, "no description"),
-    "missing name in invoke": (describing(GOOD_DESCRIBE, "    return undefined"), "smoke", "main.py", 5, "NameError"),
+    "missing name in invoke": (describing(GOOD_DESCRIBE, "    return undefined"), "ruff", "main.py", 5, "`undefined`"),
+    "name error in invoke": (describing(GOOD_DESCRIBE, "    raise NameError('x')"), "smoke", "main.py", 5, "NameError"),
     "trap in invoke": (describing(GOOD_DESCRIBE, "    import os; os.abort()"), "smoke", "", 0, "invoke() with no arg"),
     "wrong type of invoke": (describing(GOOD_DESCRIBE, "    return object()"), "smoke", "", 0, "(type)"),
-    "print flood": (describing("    print('x' * 50_000_000)\n    return None"), "smoke", "", 0, "describe() failed"),
+    "print flood": (describing("    print('x' * 50_000_000)\n    raise ValueError"), "smoke", "", 0, "describe() failed"),
     "nested source": (tool("x = " + "(" * 5000 + ")" * 5000 + "\n" + TOOL_MAIN), "compile", "main.py", 1, ""),
     "huge literal": (tool("x = " + "9" * 100_000 + "\n" + TOOL_MAIN), "compile", "main.py", 1, ""),
     "folded constant": (tool("x = 'a' * 10**9 * 10**9\n" + TOOL_MAIN), "smoke", "", 0, ""),
@@ -155,12 +160,12 @@ async def test_loops_at_import_are_ended_too():
 # The process around it
 
 
-async def gate(**more):
-    return await spawn(Plan("gate", fds=fds("compiler", "tool"), **more))
+async def gate(tmp_path, *worlds):
+    return await spawn(Plan("gate", fds=fds("compiler", *worlds), settings={"THETIS_SCRATCH": str(tmp_path)}))
 
 
-async def test_a_gate_judges_one_candidate_only():
-    child = await gate()
+async def test_a_gate_judges_one_candidate_only(tmp_path):
+    child = await gate(tmp_path, "tool")
     try:
         ask = JudgeGuest(good("tool/good"), "k")
         assert (await child.peer.call(ask)).ok
@@ -172,8 +177,8 @@ async def test_a_gate_judges_one_candidate_only():
         await child.wait()
 
 
-async def test_a_gate_without_the_runtime_says_so():
-    child = await spawn(Plan("gate", fds=fds("compiler")))
+async def test_a_gate_without_the_runtime_says_so(tmp_path):
+    child = await gate(tmp_path)
     try:
         verdict = await child.peer.call(JudgeGuest(good("tool/good"), "k"))
     finally:
@@ -211,8 +216,8 @@ async def test_no_answer_in_time_is_a_failing_verdict_and_the_host_is_gone(tmp_p
     assert failing(verdict)[0] == "gate"
 
 
-async def test_the_gates_process_is_confined():
-    child = await gate()
+async def test_the_gates_process_is_confined(tmp_path):
+    child = await gate(tmp_path, "tool")
     try:
         with open(f"/proc/{child.pid}/limits") as file:
             limits = {line[:25].strip(): line[25:].split()[:2] for line in file}
@@ -232,12 +237,13 @@ async def test_a_candidate_sees_no_sign_of_the_gate():
     look = """
 import json, os, sys, time
 from thetis_guest import ToolManifest, sys as host
-def describe():
-    seen = {"env": dict(os.environ), "argv": sys.argv, "modules": [m for m in sys.modules if "gate" in m or "forge" in m]}
+def describe() -> ToolManifest:
+    seen: dict[str, object] = {"env": dict(os.environ), "argv": sys.argv}
+    seen["modules"] = [m for m in sys.modules if "gate" in m or "forge" in m]
     seen["skew"] = abs(host.now_ms() / 1000 - time.time()) > 60
     return ToolManifest(name="probe", description=json.dumps(seen), input_schema={"type": "object"})
-def invoke(session_id, args, config):
-    if len(session_id) != 16: undefined
+def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:
+    if len(session_id) != 16: 1 / 0
     return "ok"
 """
     verdict = await judged(tool(look))

@@ -11,7 +11,7 @@ from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, tool
 
 pytestmark = pytest.mark.runtimes
 
-TWICE = TOOL_MAIN + "\ndef twice(n):\n    return n * 2\n"
+TWICE = TOOL_MAIN + "\ndef twice(n: int) -> int:\n    return n * 2\n"
 
 
 def with_test(source: GuestSource, text: str, name: str = "test_main") -> GuestSource:
@@ -51,15 +51,15 @@ async def test_a_tests_own_functions_and_the_host_are_there() -> None:
 async def test_what_is_no_passing_test_is_said(text: str, words: str) -> None:
     verdict = await judged(with_test(tool(TWICE), text))
     step, _, _, message = failing(verdict)
-    assert words in message and step in ("tests", "imports")
+    assert words in message and step in ("tests", "imports", "ty")
 
 
 @pytest.mark.parametrize("text", [
     "def test_loop():\n    while True:\n        pass\n",
     "def test_memory():\n    x = []\n    while True:\n        x.append(bytearray(1 << 20))\n",
-    "def test_lies():\n    import main\n    main.invoke = None\n    main.__dict__.clear()\n    assert False\n",
+    "def test_lies():\n    import main\n    setattr(main, 'invoke', None)\n    main.__dict__.clear()\n    assert False\n",
     "import os\ndef test_dies():\n    os._exit(0)\n",
 ])  # fmt: skip
 async def test_hostile_tests_do_not_pass(text: str) -> None:
     verdict = await judged(with_test(tool(TWICE), text))
-    assert not verdict.ok and verdict.steps[-1].step in ("tests", "gate")
+    assert not verdict.ok and verdict.steps[-1].step in ("ty", "tests", "gate")

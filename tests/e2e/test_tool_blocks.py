@@ -36,9 +36,9 @@ note = "canary-of-table"
 """
 PROBE = """
 from thetis_guest import ToolManifest, sandbox
-def describe():
+def describe() -> ToolManifest:
     return ToolManifest(name="probe", description="d", input_schema={"type": "object"}, mutating=True)
-def invoke(session_id, args, config):
+def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:
     reached = []
     for host in ("fetch.example", "query.example"):
         try:

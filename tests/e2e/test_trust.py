@@ -18,9 +18,9 @@ from tests.support.thetis import World
 pytestmark = pytest.mark.runtimes
 TOOL = """
 from thetis_guest import ToolManifest
-def describe():
+def describe() -> ToolManifest:
     return ToolManifest(name="shout", description="Say it loud.", input_schema={"type": "object"})
-def invoke(session_id, args, config):
+def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:
     return "LOUD"
 """
 FILES = {

@@ -45,8 +45,10 @@ class Bench(Protocol):
 class Step(NamedTuple):
     """One check: its name in the verdict, and the function that returns what it complains about.
 
-    GateError and GuestError may leave `run` too: they count as complaints.
+    GateError and GuestError may leave `run` too: they count as complaints. `beside`: it looks at the source alone and
+    waits for another program meanwhile, so the steps after it need not wait for it.
     """
 
     name: str
     run: Callable[[Candidate, Bench], list[Diagnostic]]
+    beside: bool = False

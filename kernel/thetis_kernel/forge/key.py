@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from thetis_kernel.forge.checkers import versions
 from thetis_kernel.forge.source import source_digest
 from thetis_kernel.protocol.gate import GuestSource
 from thetis_kernel.wasm.runtimes import runtime_digest
@@ -32,11 +33,12 @@ def artifact_key(source: GuestSource, digests: Digests = runtime_digest) -> str:
 
 @functools.cache
 def gate_version() -> str:
-    """Digest over the gate's own code, and over the vocabularies it holds guests to: a changed check makes every verdict
-    of the old one unknown, not wrong."""
+    """Digest over the gate's own code, its checkers' versions and the vocabularies it holds guests to: a changed check
+    makes every verdict of the old one unknown, not wrong."""
     kernel = Path(__file__).parents[1]
     files = [*sorted((kernel / "forge").rglob("*.py")), kernel / "protocol" / "blocks.py", kernel / "protocol" / "events.py"]
-    return _digest(text for file in files for text in (file.relative_to(kernel).as_posix(), file.read_text()))
+    texts = [text for file in files for text in (file.relative_to(kernel).as_posix(), file.read_text())]
+    return _digest([versions(), *texts])
 
 
 def _digest(parts: Iterable[str]) -> str:

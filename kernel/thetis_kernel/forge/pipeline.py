@@ -1,31 +1,54 @@
 """Run a candidate through the gate's steps; the first that complains ends the run.
 
 The list of steps is data (`steps.STEPS`); this module owns order, timing and the promise that whatever a candidate
-does ends as a verdict. It must not know what any step looks for.
+does ends as a verdict. Steps that wait for a program of their own run beside the others, and the verdict is the one that
+all in a row would have given. It must not know what any step looks for.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from thetis_kernel.errors import GateError, GuestError, ThetisError
 from thetis_kernel.forge.candidate import Bench, Candidate, Step
 from thetis_kernel.forge.diagnostics import bounded_diagnostics, diagnostic_of_guest, diagnostics_of
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource, StepResult, Verdict
 
+BESIDE_AT_ONCE = 2
+"""Programs side by side; a machine has rarely more idle cores than that while guests are written."""
+
 
 def judge(source: GuestSource, key: str, bench: Bench, steps: Sequence[Step]) -> Verdict:
-    """The verdict over `source`, with the time of each step that ran. Never raises for anything a candidate can do."""
+    """The verdict over `source`, with the time of each step up to the first that complains. Never raises for anything a
+    candidate can do."""
     candidate = Candidate(source)
-    results: list[StepResult] = []
-    for step in steps:
-        started = time.perf_counter()
-        found = bounded_diagnostics(_complaints(step, candidate, bench))
-        results.append(StepResult(step.name, not found, round((time.perf_counter() - started) * 1000, 3), found))
-        if found:
-            return Verdict(False, key, results)
-    return Verdict(True, key, results, candidate.bundle, candidate.describes)
+    results: list[StepResult | Future[StepResult]] = []
+    with ThreadPoolExecutor(BESIDE_AT_ONCE, thread_name_prefix="checker") as pool:
+        for step in steps:
+            result = pool.submit(_result, step, candidate, bench) if step.beside else _result(step, candidate, bench)
+            results.append(result)
+            if any(_failed(one) for one in results):
+                break
+        told = [one.result() if isinstance(one, Future) else one for one in results]
+    failed = next((place for place, result in enumerate(told) if not result.ok), None)
+    if failed is not None:
+        return Verdict(False, key, told[: failed + 1])
+    return Verdict(True, key, told, candidate.bundle, candidate.describes)
+
+
+def _failed(result: StepResult | Future[StepResult]) -> bool:
+    """Whether it is known by now that a step complained."""
+    if isinstance(result, Future):
+        return result.done() and not result.result().ok
+    return not result.ok
+
+
+def _result(step: Step, candidate: Candidate, bench: Bench) -> StepResult:
+    started = time.perf_counter()
+    found = bounded_diagnostics(_complaints(step, candidate, bench))
+    return StepResult(step.name, not found, round((time.perf_counter() - started) * 1000, 3), found)
 
 
 def _complaints(step: Step, candidate: Candidate, bench: Bench) -> list[Diagnostic]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 
 from thetis_kernel.errors import ChildError, PeerGone
@@ -74,7 +76,16 @@ class DisposableJudge:
         return await self._spawn(world)
 
     async def _spawn(self, world: str) -> Child:
-        return await spawn(Plan("gate", fds=await self._fds("compiler", world)), name=f"the gate of a {world}")
+        """A gate host with a directory of its own to write to, which is removed when the process has ended."""
+        fds = await self._fds("compiler", world)
+        scratch = tempfile.mkdtemp(prefix="thetis-gate-")
+        settings = {"THETIS_SCRATCH": scratch}
+        try:
+            return await spawn(Plan("gate", fds=fds, settings=settings), name=f"the gate of a {world}",
+                               on_exit=lambda *_: shutil.rmtree(scratch, ignore_errors=True))  # fmt: skip
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
 
     def _start_spare(self, world: str) -> None:
         if self._spare_s <= 0:

@@ -27,8 +27,8 @@ def tool(main: str, **modules: str) -> GuestSource:
 
 
 TOOL_MAIN = '''from thetis_guest import ToolManifest
-def describe():
+def describe() -> ToolManifest:
     return ToolManifest(name="probe", description="A probe.", input_schema={"type": "object", "properties": {}})
-def invoke(session_id, args, config):
+def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:
     return "ok"
 '''

@@ -6,12 +6,14 @@ A further check is a module and a line here.
 from __future__ import annotations
 
 from thetis_kernel.forge.candidate import Step
-from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, own_tests, smoke
+from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, own_tests, ruff, smoke, ty
 
 STEPS: tuple[Step, ...] = (
     Step("manifest", manifest.run),
     Step("layout", layout.run),
+    Step("ruff", ruff.run, beside=True),
     Step("imports", imports.run),
+    Step("ty", ty.run, beside=True),
     Step("compile", compiles.run),
     Step("exports", exports.run),
     Step("smoke", smoke.run),

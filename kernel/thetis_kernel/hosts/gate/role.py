@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
+from pathlib import Path
 
 from thetis_kernel.errors import UsageError
 from thetis_kernel.forge.pipeline import judge
@@ -15,11 +17,15 @@ from thetis_kernel.supervise.context import ChildContext
 
 PREFIX = "runtime-"
 """Descriptors named `runtime-<world>` are sealed runtimes."""
+SCRATCH = "THETIS_SCRATCH"
+"""The setting that names the directory this process may write to; the gateway makes it and removes it."""
 
 
 def serve(context: ChildContext) -> None:
     """Judge the one candidate this process is for; a second request is refused: its process would not be clean."""
-    confine()
+    scratch = context.settings.get(SCRATCH)
+    tempfile.tempdir = scratch or "/nonexistent"
+    confine(Path(scratch) if scratch else None)
     bench = WasmBench({name.removeprefix(PREFIX): fd for name, fd in context.fds.items() if name.startswith(PREFIX)})
     used = threading.Lock()
 
