@@ -48,3 +48,18 @@ def history(aspect: str) -> dict[str, Any]:
 def roll_back(aspect: str, revision: str = "") -> dict[str, Any]:
     """Serve an earlier revision again; "" is the one before the present. Answers as write_code."""
     return _bind.value("devkit", "roll-back", aspect, revision)  # type: ignore[no-any-return]
+
+
+def add_dependency(aspect: str, requirement: str) -> dict[str, Any]:
+    """Take a pure-Python package and what it needs into a guest; answers as write_code, with "packages"."""
+    return _bind.value("devkit", "add-dependency", aspect, requirement)  # type: ignore[no-any-return]
+
+
+def remove_dependency(aspect: str, name: str) -> dict[str, Any]:
+    """Take a package out of a guest again; answers as write_code, with "packages"."""
+    return _bind.value("devkit", "remove-dependency", aspect, name)  # type: ignore[no-any-return]
+
+
+def list_dependencies(aspect: str = "") -> dict[str, Any]:
+    """{"packages": [{"aspect", "name", "version", "sha256", "licence", "modules", "wanted"}]}; "" is every guest."""
+    return _bind.value("devkit", "list-dependencies", aspect)  # type: ignore[no-any-return]

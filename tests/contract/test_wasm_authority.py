@@ -38,6 +38,8 @@ DIRECT = {
     "devkit.remove-code": "devkit.remove_code('tools/x/main.py')",
     "devkit.new-tool": "devkit.new_tool('x', 'does harm')",
     "devkit.roll-back": "devkit.roll_back('agent')",
+    "devkit.add-dependency": "devkit.add_dependency('tool/x', 'idna')",
+    "devkit.remove-dependency": "devkit.remove_dependency('tool/x', 'idna')",
 }
 """Every import of the agent's world with an effect, called directly."""
 

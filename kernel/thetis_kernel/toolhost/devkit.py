@@ -10,8 +10,8 @@ from typing import Any
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.context import TurnContext
 
-CHANGING = ("write-code", "patch-code", "remove-code", "new-tool", "roll-back")
-READING = ("list-code", "read-code", "history")
+CHANGING = ("write-code", "patch-code", "remove-code", "new-tool", "roll-back", "add-dependency", "remove-dependency")
+READING = ("list-code", "read-code", "history", "list-dependencies")
 
 
 def ask(context: TurnContext, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ ARGUMENTS = {
     "kind": "system-note", "body-json": '{"text": "hm"}', "calls-json": "[]", "offset": 1, "limit": 0,
     "old-text": "Book", "new-text": "Ledger", "replace-all": True, "query-json": '{"pattern": "total", "glob": "*.py"}',
     "content": "note", "directory": "", "name": "word-count", "description": "Counts.", "aspect": "agent", "revision": "",
+    "requirement": "idna",
     "child": "",
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ class DevKit:
         self._table: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "list-code": self._list, "read-code": self._read, "write-code": self._write, "patch-code": self._patch,
             "remove-code": self._remove, "new-tool": self._new_tool, "history": self._history, "roll-back": self._changed,
+            "add-dependency": self._package, "remove-dependency": self._package, "list-dependencies": self._packages,
         }  # fmt: skip
 
     def perform(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +86,13 @@ class DevKit:
     def _history(self, arguments: dict[str, Any]) -> dict[str, Any]:
         return {"revisions": [{"revision": _digest(arguments["aspect"]), "previous": "", "verdict": "pass", "by": "shipped",
                                "summary": "As shipped", "ts_ms": lately_ms(), "serving": True}]}  # fmt: skip
+
+    def _package(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {**self._changed({"path": "tools/outline/main.py"}), "packages": self._packages(arguments)["packages"]}
+
+    def _packages(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"packages": [{"aspect": arguments["aspect"] or "tool/outline", "name": "idna", "version": "3.10", "modules": 8,
+                              "sha256": _digest("idna"), "licence": "BSD-3-Clause", "wanted": True}]}  # fmt: skip
 
     def _changed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         path = arguments.get("path", "aspects/agent_core/main.py")
