@@ -75,6 +75,40 @@ class Worker(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_minutes: Minutes = 15.0
 
 
+class Dependencies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[dependencies]: where packages of guests come from. `index`: the address of a package index; "" is what pip is set to."""
+
+    index: str = ""
+
+
+Percent = Annotated[int, Meta(ge=1, le=100)]
+
+
+class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[context]: when a conversation is summed up. Above `threshold_percent` of the model's window its middle is, the oldest
+    first, until `target_percent` is reached; the first `keep_head` and the last `keep_tail` messages stay as they are.
+
+    `summary_model`: who writes the summary, "" for the conversation's own model.
+    """
+
+    enabled: Annotated[int, Meta(ge=0, le=1)] = 1
+    threshold_percent: Percent = 60
+    target_percent: Percent = 25
+    keep_head: Annotated[int, Meta(ge=0, le=1_000)] = 4
+    keep_tail: Annotated[int, Meta(ge=0, le=1_000)] = 30
+    summary_model: str = ""
+
+
+class ToolGroups(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[tool_groups]: whether a conversation is offered only the groups of tools it seems to need, and which it always has.
+
+    `thetis usage --tools` says from the log whether that pays here.
+    """
+
+    grouping: bool = False
+    always_on: list[str] = []
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. `tools` holds one table a tool guest, handed to that tool alone; `providers` and `models`: see there."""
 
@@ -86,6 +120,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subagents: Subagents = Subagents()
     files: Files = Files()
     approvals: Approvals = Approvals()
+    context: Context = Context()
+    tool_groups: ToolGroups = ToolGroups()
+    dependencies: Dependencies = Dependencies()
     modes: dict[str, ModeTable] = {}
     tools: dict[str, dict[str, Any]] = {}
     providers: list[Provider] = []
@@ -95,8 +132,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 USER_ONLY = frozenset({
     "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "agent.max_dollars", "agent.max_conversation_tokens",
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
-    "files.readable_secrets",
-    "approvals", "modes", "tools", "providers", "models", "model.fallback",
+    "files.readable_secrets", "dependencies",
+    "approvals", "context", "modes", "tools", "providers", "models", "model.fallback",
     "worktree", "subagents",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from thetis_kernel.forge.fakes.host import FakeHost
 from thetis_kernel.forge.layout import paths_of
 from thetis_kernel.forge.manifest import Manifest
+from thetis_kernel.forge.packages import modules_of
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource
 
 
@@ -28,6 +29,11 @@ class Candidate:
     def paths(self) -> dict[str, str]:
         """The file of each module, relative to the guest's directory."""
         return paths_of(self.source.modules)
+
+    @property
+    def brought(self) -> dict[str, str]:
+        """The modules of the packages it brings along."""
+        return modules_of(self.source.packages)
 
 
 class Bench(Protocol):

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import cast
 
 from thetis_kernel.errors import UsageError
+from thetis_kernel.forge import packages
 from thetis_kernel.forge.diagnostics import Complaints
 from thetis_kernel.forge.layout import MANIFEST, module_of, world_of
-from thetis_kernel.protocol.gate import GuestSource, World
+from thetis_kernel.protocol.gate import GuestSource, Package, World
 
 MAX_FILE = 512 * 1024
 MAX_TOTAL = 4 * 1024 * 1024
@@ -33,7 +34,8 @@ _IGNORED = frozenset({"__pycache__", "node_modules"})
 def read_guest(directory: Path, aspect: str) -> GuestSource:
     """The guest in `directory` as candidate for `aspect` (`agent`, `gateway/<name>`, `tool/<name>`).
 
-    Reads `guest.toml` and every `*.py` below it; other files, hidden ones and `__pycache__` are no part of a guest.
+    Reads `guest.toml`, every `*.py` below it and `packages/*.json`; other files, hidden ones and `__pycache__` are no part
+    of a guest.
     Raises GateError (step "source") naming each file that is too large, not UTF-8, a link, or not nameable as a
     module; UsageError when `aspect` is none.
     """
@@ -44,13 +46,15 @@ def read_guest(directory: Path, aspect: str) -> GuestSource:
     reader = _Reader()
     reader.read(directory)
     reader.complaints.raise_if_any("source", f"{aspect} cannot be read")
-    return GuestSource(aspect, world, reader.manifest, dict(sorted(reader.modules.items())))
+    found = sorted(reader.packages, key=lambda package: package.name)
+    return GuestSource(aspect, world, reader.manifest, dict(sorted(reader.modules.items())), found)
 
 
 def source_digest(source: GuestSource) -> str:
     """SHA-256 (hex) over manifest and modules in name order, each length-prefixed; equal sources, equal digests."""
     digest = hashlib.sha256(b"thetis-guest-source-1")
-    for part in (source.manifest, *(text for item in sorted(source.modules.items()) for text in item)):
+    brought = [text for package in source.packages for text in ("", packages.text_of(package))]  # no module is named ""
+    for part in (source.manifest, *(text for item in sorted(source.modules.items()) for text in item), *brought):
         data = part.encode()
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
@@ -64,6 +68,7 @@ class _Reader:
         self.complaints = Complaints()
         self.manifest = ""
         self.modules: dict[str, str] = {}
+        self.packages: list[Package] = []
         self._total = 0
         self._entries = 0
         self._full = False
@@ -92,7 +97,7 @@ class _Reader:
                 if stat.S_ISDIR(mode):
                     with _closing(os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)) as sub:
                         self._walk(sub, path + "/", depth + 1)
-                elif name.endswith(".py") or path == MANIFEST:
+                elif name.endswith(".py") or path == MANIFEST or packages.FILE.fullmatch(path):
                     self._take(fd, name, path)
                 elif stat.S_ISLNK(mode):
                     self.complaints.add("is a symbolic link; a guest is made of plain files", path)
@@ -124,7 +129,8 @@ class _Reader:
             why = "is a symbolic link; a guest is made of plain files" if link else f"cannot be read: {exc.strerror}"
             self.complaints.add(why, path)
             return
-        cap = MAX_MANIFEST if path == MANIFEST else MAX_FILE
+        package = not name.endswith(".py") and path != MANIFEST
+        cap = MAX_MANIFEST if path == MANIFEST else packages.MAX_FILE if package else MAX_FILE
         with _closing(opened):
             if not stat.S_ISREG(os.fstat(opened).st_mode):
                 self.complaints.add("is not a plain file", path)
@@ -144,8 +150,23 @@ class _Reader:
             return
         if path == MANIFEST:
             self.manifest = text
+        elif package:
+            self._package(path, text)
         else:
             self._module(path, text)
+
+    def _package(self, path: str, text: str) -> None:
+        try:
+            found = packages.parse(text, path)
+        except ValueError as exc:
+            self.complaints.add(str(exc), path)
+            return
+        if any(one.name == found.name for one in self.packages):
+            self.complaints.add(f"there is another version of {found.name} already", path)
+        elif len(self.packages) >= packages.MAX_PACKAGES:
+            self._stop(f"the guest brings more than {packages.MAX_PACKAGES} packages")
+        else:
+            self.packages.append(found)
 
     def _module(self, path: str, text: str) -> None:
         try:

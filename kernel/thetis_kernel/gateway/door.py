@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 MAX_PAGE = 1 << 20
-DEVKIT_DEFAULTS = {"directory": "", "aspect": "", "revision": "", "offset": "1", "limit": "0"}
+DEVKIT_DEFAULTS = {"directory": "", "aspect": "", "revision": "", "offset": "1", "limit": "0", "requirement": "", "name": ""}
 MAX_RENDER = 500
 """Events one render request may cover."""
 

@@ -18,6 +18,7 @@ from thetis_kernel.errors import ThetisError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.gateway.approvals import Approvals
+from thetis_kernel.gateway.body.dependencies import Packages
 from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.body.outside import Outside
 from thetis_kernel.gateway.body.repository import BodyRepository
@@ -78,7 +79,8 @@ class Gateway:
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
         self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
         self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(ArtifactStore(paths.artifacts), self.judge), self.log,
-                             lambda world: self.fleet.runtimes("compiler", world))
+                             lambda world: self.fleet.runtimes("compiler", world),
+                             Packages(paths.base / "packages", self.settings.dependencies.index, self.consent.allowed))
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append,
                              TrustedTree(offer) if trusted(offer) else None)
         self.watchdog = Watchdog(self.bodies, self.log)

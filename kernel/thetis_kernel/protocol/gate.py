@@ -28,16 +28,31 @@ class StepResult(msgspec.Struct, frozen=True):
     diagnostics: list[Diagnostic] = []
 
 
+class Package(msgspec.Struct, frozen=True):
+    """A pure-Python package a guest brings along: `sha256` of the wheel it came in, its licence in a line, the names of
+    packages it needs. `wanted`: it was asked for, not only needed by another. `modules` as a guest's."""
+
+    name: str
+    version: str
+    sha256: str
+    licence: str
+    modules: dict[str, str]
+    requires: list[str] = []
+    wanted: bool = True
+
+
 class GuestSource(msgspec.Struct, frozen=True):
     """A candidate: aspect name (`agent`, `gateway/tui`, `tool/<name>`), its world, manifest text and modules.
 
-    `modules` maps module names (`main`, `pkg.part`) to source text; `manifest` is the text of guest.toml.
+    `modules` maps module names (`main`, `pkg.part`) to source text; `manifest` is the text of guest.toml. `packages`: what
+    was vendored, in name order; no part of what the guest wrote itself.
     """
 
     aspect: str
     world: World
     manifest: str
     modules: dict[str, str]
+    packages: list[Package] = []
 
 
 class Verdict(msgspec.Struct, frozen=True):

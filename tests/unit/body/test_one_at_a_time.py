@@ -25,7 +25,7 @@ async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Bodies, "_list", listing)
     monkeypatch.setattr(Bodies, "_roll_back", back)
-    bodies = Bodies(None, None, None, lambda world: None)  # type: ignore[arg-type]
+    bodies = Bodies(None, None, None, lambda world: None, None)  # type: ignore[arg-type]
     changing = asyncio.create_task(bodies.perform("s", "list-code", {"directory": ""}, by="user"))
     await entered.wait()
     going_back = asyncio.create_task(bodies.roll_back("s", "agent", "", "kernel"))

@@ -13,7 +13,7 @@ MAX_BUNDLE = 6 * 1024 * 1024
 def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
     """Leaves the bundle with the candidate."""
     try:
-        candidate.bundle = bench.compile(candidate.source.modules)
+        candidate.bundle = bench.compile({**candidate.brought, **candidate.source.modules})
     except GuestError as exc:
         if exc.kind != "type":
             raise

@@ -17,6 +17,7 @@ from thetis_kernel.forge.snapshot import sdk_modules, stdlib_modules
 from thetis_kernel.protocol.gate import Diagnostic
 
 SDK = "thetis_guest"
+_WHAT_THERE_IS = "a guest has its own modules, thetis_guest, pure library modules and the packages it took in"
 CPU_S = 6.0
 """Processor time for all modules. An agent of 4,000 lines takes 0.1 s; 4 MiB of the densest text would take a minute."""
 
@@ -44,7 +45,7 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
 
 class _Scan:
     def __init__(self, candidate: Candidate, complaints: Complaints) -> None:
-        self._own = set(candidate.source.modules)
+        self._own = {*candidate.source.modules, *candidate.brought}
         self._own.update(name.rpartition(".")[0] for name in list(self._own) if "." in name)
         self._paths = candidate.paths
         self._complaints = complaints
@@ -83,7 +84,7 @@ class _Scan:
             self._complaints.add(f"{target} is not a module of this guest", path, line)
         else:
             close = difflib.get_close_matches(target, [*self._own, *known], 1, 0.75)
-            hint = f"did you mean {close[0]}?" if close else "a guest has its own modules, thetis_guest and pure library modules"
+            hint = f"did you mean {close[0]}?" if close else _WHAT_THERE_IS
             self._complaints.add(f"{target} is not in the guests' runtime; {hint}", path, line)
 
 

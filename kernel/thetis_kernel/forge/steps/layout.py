@@ -5,6 +5,7 @@ from __future__ import annotations
 from thetis_kernel.forge.candidate import Bench, Candidate
 from thetis_kernel.forge.diagnostics import Complaints
 from thetis_kernel.forge.layout import ENTRY, RESERVED, module_of
+from thetis_kernel.forge.packages import clashes, path_of, problem_of
 from thetis_kernel.forge.snapshot import stdlib_modules
 from thetis_kernel.forge.source import MAX_FILE, MAX_FILES, MAX_TOTAL
 from thetis_kernel.protocol.gate import Diagnostic
@@ -17,7 +18,12 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
         complaints.add("there is no main.py: the runtime imports `main`", f"{ENTRY}.py")
     if len(modules) > MAX_FILES:
         complaints.add(f"the guest has more than {MAX_FILES} modules")
-    if sum(len(text) for text in modules.values()) > MAX_TOTAL:
+    for package in candidate.source.packages:
+        if problem := problem_of(package):
+            complaints.add(problem, path_of(package))
+    for package_name, name in clashes(candidate.source.packages, modules):
+        complaints.add(f"the package {package_name} brings a module {name}, and so does something else here")
+    if sum(len(text) for text in (*modules.values(), *candidate.brought.values())) > MAX_TOTAL:
         complaints.add(f"the guest is larger than {MAX_TOTAL // 1024} KiB in all")
     taken = RESERVED | {name.partition(".")[0] for name in stdlib_modules()}
     for name, text in sorted(modules.items()):

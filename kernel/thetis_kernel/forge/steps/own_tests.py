@@ -67,7 +67,7 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
               "agent": 'return {"count": count, "told": told}'}[candidate.source.world]  # fmt: skip
     runner = _RUNNER.format(function=function, modules=sorted(tests), most=MAX_FAILURES, answer=answer)
     tried = dataclasses.replace(candidate, bundle=bench.compile(
-        {**candidate.source.modules, ENTRY: candidate.source.modules[ENTRY] + runner}))
+        {**candidate.brought, **candidate.source.modules, ENTRY: candidate.source.modules[ENTRY] + runner}))
     value, problem = load_json(bench.call(tried, host(), export, *arguments), "what the tests answered")
     if problem:
         return [Diagnostic("", 0, problem)]

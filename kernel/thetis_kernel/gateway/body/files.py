@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.forge import packages
 from thetis_kernel.forge.layout import MANIFEST, module_of
 from thetis_kernel.forge.source import MAX_FILE
 from thetis_kernel.protocol.gate import GuestSource, World
@@ -54,14 +55,24 @@ def remove_guest(target: Path) -> None:
         shutil.rmtree(target)
 
 
+def replace_packages(target: Path, wanted: dict[str, str]) -> None:
+    """Make `target` hold exactly these packages (relative path -> text) and leave the rest of it as it is."""
+    for path in code_files(target):
+        if packages.FILE.fullmatch(path) and path not in wanted:
+            (target / path).unlink()
+    for path, text in wanted.items():
+        write(target, path, text)
+
+
 def code_files(directory: Path) -> list[str]:
-    """The guest's files, relative, in name order; links and hidden files are no part of it."""
+    """The guest's files, relative, in name order, packages it took in among them; links and hidden files are no part of it."""
     found: list[str] = []
     for here, names, files in os.walk(directory):
         names[:] = sorted(name for name in names if name not in _LEFT_OUT and not name.startswith("."))
         inside = Path(here).relative_to(directory)
         found += [(inside / name).as_posix() for name in sorted(files)
-                  if (name.endswith(".py") or (name == MANIFEST and not inside.parts)) and not name.startswith(".")
+                  if (name.endswith(".py") or (name == MANIFEST and not inside.parts)
+                      or packages.FILE.fullmatch((inside / name).as_posix())) and not name.startswith(".")
                   and not (Path(here) / name).is_symlink()]
     return found
 
@@ -84,7 +95,7 @@ def read(directory: Path, inside: str, shown: str) -> str:
 def write(directory: Path, inside: str, text: str) -> None:
     """Replace or create a file, whole or not at all."""
     data = text.encode("utf-8", "replace")
-    if len(data) > MAX_FILE:
+    if len(data) > (packages.MAX_FILE if packages.FILE.fullmatch(inside) else MAX_FILE):
         raise CodeError(f"{len(data)} bytes are more than the {MAX_FILE} a guest's file may hold.", hint="Split the module.",
                         code="too-large")
     parent = _made((directory / inside).parent)
@@ -122,8 +133,10 @@ def remove(directory: Path, inside: str, shown: str) -> None:
 
 def source_of(files: dict[str, str], aspect: str, world: World) -> GuestSource:
     """Files of a guest (relative path -> text) as the candidate `forge.source.read_guest` would have read."""
-    modules = {module_of(path): text for path, text in files.items() if path != MANIFEST}
-    return GuestSource(aspect, world, files.get(MANIFEST, ""), dict(sorted(modules.items())))
+    modules = {module_of(path): text for path, text in files.items() if path.endswith(".py")}
+    brought = [packages.parse(text, path) for path, text in files.items() if packages.FILE.fullmatch(path)]
+    return GuestSource(aspect, world, files.get(MANIFEST, ""), dict(sorted(modules.items())),
+                       sorted(brought, key=lambda package: package.name))
 
 
 def _made(directory: Path) -> Path:

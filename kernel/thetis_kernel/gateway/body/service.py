@@ -20,7 +20,7 @@ from thetis_kernel.forge.layout import MANIFEST, world_of
 from thetis_kernel.forge.manifest import NAME, parse_manifest
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
-from thetis_kernel.gateway.body import byhand, files, history, pins
+from thetis_kernel.gateway.body import byhand, dependencies, files, history, pins
 from thetis_kernel.gateway.body.compare import patch_of
 from thetis_kernel.gateway.body.layout import Place, aspect_of, directory_of, place_of
 from thetis_kernel.gateway.body.repository import BodyRepository
@@ -40,17 +40,23 @@ MAX_SOURCES = 64
 
 
 class Bodies:
-    """`prepare(world)` makes sure the runtimes a verdict needs are there."""
+    """`prepare(world)` makes sure the runtimes a verdict needs are there; `resolve` finds packages."""
 
-    def __init__(self, repository: BodyRepository, forge: Forge, log: Log, prepare: Callable[[str], Any]) -> None:
+    def __init__(self, repository: BodyRepository, forge: Forge, log: Log, prepare: Callable[[str], Any],
+                 resolve: dependencies.Resolve) -> None:
         self.repository = repository
         self._forge = forge
         self._log = log
         self._prepare = prepare
+        self._resolve = resolve
         self._locks: dict[str, asyncio.Lock] = {}
         self._sources: OrderedDict[tuple[str, str], GuestSource] = OrderedDict()
         self._judged: dict[tuple[str, str], str] = {}
         """What was last judged in a worktree, so that only a hand other than the dev kit's is taken for an edit by hand."""
+
+    def line(self, session: str) -> asyncio.Lock:
+        """Whoever changes something of the conversation's body waits here."""
+        return self._locks.setdefault(session, asyncio.Lock())
 
     async def perform(self, session: str, name: str, arguments: Arguments, *, by: str) -> dict[str, Any]:
         """One operation of the contract's `devkit`, or one of `PERSONS`, which people alone ask for.
@@ -80,6 +86,11 @@ class Bodies:
                         guest, place.inside, place.path))
                 case "new-tool":
                     return await self._new_tool(session, str(arguments["name"]), str(arguments["description"]), by)
+                case "add-dependency" | "remove-dependency":
+                    return await self._depend(session, str(arguments["aspect"]), by, str(arguments.get("requirement", "")),
+                                              str(arguments.get("name", "")))
+                case "list-dependencies":
+                    return await self._packages(session, str(arguments["aspect"]))
                 case "path":
                     aspect = str(arguments["aspect"])
                     return {"path": str(await self._own(session, aspect) / (directory_of(aspect) if aspect else ""))}
@@ -280,6 +291,36 @@ class Bodies:
             raise UsageError(f"There is no guest {place.aspect}.", hint="Begin a tool with new_tool.", code="not-found")
         await asyncio.to_thread(work, guest)
         return {"path": place.path, **await self._judge(session, place.aspect, guest, by, summary)}
+
+    async def _depend(self, session: str, aspect: str, by: str, requirement: str, name: str) -> dict[str, Any]:
+        """Take a package in (`requirement`) or out (`name`). A verdict that is red puts back what was there."""
+        pins.check(await self._log.state(session), aspect, by)
+        guest = await self._own(session, aspect) / directory_of(aspect)
+        if not guest.is_dir():
+            raise UsageError(f"There is no guest {aspect}.", hint="Begin a tool with new_tool.", code="not-found")
+        there = await asyncio.to_thread(dependencies.present, guest)
+        if requirement:
+            from thetis_kernel.gateway.body.resolver import name_of  # late: most conversations take in nothing
+
+            after = await self._resolve(dependencies.asked(there, requirement, name_of(requirement)))
+        else:
+            after = dependencies.without(there, name)
+        await asyncio.to_thread(files.replace_packages, guest, dependencies.as_files(after))
+        answer = await self._judge(session, aspect, guest, by, dependencies.summary(there, after, aspect))
+        if not answer["ok"]:
+            await asyncio.to_thread(files.replace_packages, guest, dependencies.as_files(there))
+            self._judged[session, aspect] = await asyncio.to_thread(byhand.revision_of, guest, aspect)
+        before, now = {(one.name, one.version) for one in there}, {(one.name, one.version) for one in after}
+        changed = [one for one in (after if requirement else there) if (one.name, one.version) in before ^ now]
+        return {**answer, "packages": dependencies.told(changed)}
+
+    async def _packages(self, session: str, aspect: str) -> dict[str, Any]:
+        aspects = [aspect] if aspect else sorted({*shipped_guests(), *(await self._log.state(session)).guests})
+        found: list[dict[str, Any]] = []
+        for each in aspects:
+            guest = await self._where(session, each)
+            found += dependencies.told(await asyncio.to_thread(dependencies.present, guest), each)
+        return {"packages": found}
 
     async def _judge(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
         try:
