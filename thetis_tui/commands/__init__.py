@@ -15,12 +15,13 @@ from thetis_tui.commands.conversations import (
 from thetis_tui.commands.home import Back, Home, Nth, Search
 from thetis_tui.commands.keeping import Archive, Delete, Title
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
+from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
-    Mode(), Network(), CarryOut(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
+    Mode(), Network(), CarryOut(), Skill(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     Diff(), EventLog(), Conversations(), Unfold(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )
