@@ -14,6 +14,7 @@ from typing import Any
 
 import elsewhere
 import markers
+import packages
 import selfwork
 import terminals
 from cutting import head
@@ -53,7 +54,7 @@ def _failure(outcome: str, content: str, value: Any, op: str) -> str:
     if op == "terminals.run" and isinstance(value, dict) and "output" in value:
         return terminals.look(value, {})
     if op.startswith("devkit.") and isinstance(value, dict) and "diagnostics" in value:
-        return selfwork.verdict(value, {})
+        return READERS.get(op, selfwork.verdict)(value, {})
     message = text(value, "message") or content.strip()
     hint = text(value, "hint")
     if outcome == "interrupted":
@@ -218,6 +219,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "devkit.new-tool": selfwork.verdict,
     "devkit.history": selfwork.revisions,
     "devkit.roll-back": selfwork.verdict,
+    **packages.READERS,
 }
 """Operations whose result is JSON; of all others the content is text already."""
 
