@@ -11,6 +11,7 @@ from thetis_guest.lenient import flag, number, objects, text
 
 SHORT = 8
 """Characters of a revision that are shown; as many tell it from others."""
+KEPT = "Your file is kept: mend it with patch_code or write_code."
 _NEXT = {"agent": "It is you from the next turn on.", "gateway/tui": "It draws this conversation from now on."}
 
 
@@ -36,7 +37,7 @@ def _refused(value: Any, aspect: str) -> str:
     for found in objects(value, "diagnostics"):
         line = number(found, "line")
         lines.append(f"{text(found, 'path')}{f':{line}' if line else ''}: {text(found, 'message')}")
-    lines.append("Nothing that runs was changed. Your file is kept: mend it with patch_code or write_code.")
+    lines.append(f"Nothing that runs was changed. {KEPT}")
     return "\n".join(lines)
 
 

@@ -138,6 +138,9 @@ _IMPORTS = {
 def edit_diff(args: dict[str, Any]) -> str:
     """The change of an edit as a unified diff; lines count from the edited passage, whose place the call does not say."""
     path = text(args, "path")
+    "devkit.add-dependency": "add_dependency",
+    "devkit.remove-dependency": "remove_dependency",
+    "devkit.list-dependencies": "list_dependencies",
     old, new = text(args, "old_text").splitlines(), text(args, "new_text").splitlines()
     lines = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=CONTEXT_LINES)
     return "\n".join(lines)

@@ -32,8 +32,22 @@ TITLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "remove_code": lambda args: f"remove {_path(args)}",
     "code_history": lambda args: f"history of {_aspect(args) or 'the guests'}",
     "roll_back": lambda args: f"roll back {_aspect(args)}",
+    "add_dependency": lambda args: f"take {text(args, 'requirement')} into {text(args, 'aspect')}",
+    "remove_dependency": lambda args: f"take {text(args, 'name')} out of {text(args, 'aspect')}",
+    "list_dependencies": lambda args: f"packages of {text(args, 'aspect') or 'the guests'}",
 }
 """The whole title of a call, its name included."""
+
+
+def _package(one: dict[str, Any]) -> str:
+    whose = f"{text(one, 'aspect'):<22} " if text(one, "aspect") else ""
+    return f"{whose}{text(one, 'name')} {text(one, 'version')}  {text(one, 'licence')}  sha256 {text(one, 'sha256')[:12]}"
+
+
+def _packages(value: dict[str, Any]) -> Block:
+    lines = [_package(one) for one in objects(value, "packages")]
+    title = f"{len(lines)} packages" if len(lines) != 1 else "1 package"
+    return {"title": title if lines else "no packages", "body": "\n".join(lines)}
 
 
 def _verdict(value: dict[str, Any]) -> Block:
@@ -44,7 +58,8 @@ def _verdict(value: dict[str, Any]) -> Block:
             return {"title": "removed", "body": ""}
         if value.get("changed") is False:
             return {"title": "nothing changed", "body": ""}
-        return {"title": f"passed the gate{time} · {text(value, 'revision')[:SHORT]} serves", "body": ""}
+        body = "\n".join(_package(one) for one in objects(value, "packages"))
+        return {"title": f"passed the gate{time} · {text(value, 'revision')[:SHORT]} serves", "body": body}
     failed = [text(step, "step") for step in objects(value, "steps") if not flag(step, "ok")]
     places = [f"{_place(found)}: {text(found, 'message')}" for found in objects(value, "diagnostics")]
     return {"title": f"refused at {failed[-1] if failed else 'the gate'}{time}", "body": "\n".join(places)}
@@ -82,4 +97,5 @@ SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] = 
     (("aspect", "ok", "diagnostics"), _verdict),
     (("guests",), _guests),
     (("revisions",), _history),
+    (("packages",), _packages),
 )

@@ -88,6 +88,14 @@ def _new_tool(context: TurnContext, arguments: Arguments) -> Intended:
     return _guest("Make a tool in", f"tools/{arguments['name']}", arguments["description"])
 
 
+def _package(context: TurnContext, arguments: Arguments) -> Intended:
+    """A package fetched or taken out: asked about each time, because what is fetched is not known before."""
+    requirement = arguments.get("requirement", "")
+    what = f"Fetch the package {requirement} for" if requirement else f"Take the package {arguments['name']} out of"
+    return Intended(what=f"{what} {arguments['aspect']}", detail=requirement or arguments["name"],
+                    where="a guest of this conversation")
+
+
 def _file(context: TurnContext, path: str, new: Callable[[str], str]) -> Intended:
     before = _bytes(context, path)
     shown = _real_name(context, path)
@@ -165,3 +173,5 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "devkit.remove-code": lambda context, arguments: _guest("Remove", arguments["path"], ""),
     "devkit.new-tool": _new_tool,
 }
+    "devkit.add-dependency": _package,
+    "devkit.remove-dependency": _package,

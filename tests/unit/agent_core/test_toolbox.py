@@ -11,7 +11,7 @@ import pytest
 OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "mutating": False,
            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}  # fmt: skip
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
-SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back"}
+SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
 TERMINALS = {"terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close"}
 CHANGES = {"edit", "write", "run", "deploy"} | SELF | TERMINALS
 

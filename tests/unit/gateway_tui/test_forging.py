@@ -70,6 +70,8 @@ def test_lists_of_guests_files_and_revisions(guest: ModuleType) -> None:
     ("roll_back", {"aspect": "agent", "revision": "ab12cd34ef"}, "roll back agent to ab12cd34", ""),
     ("devkit.write-code", {"path": MAIN, "contents": "x"}, f"write {MAIN}", "code"),
     ("list_code", {}, "guests", ""),
+    ("add_dependency", {"aspect": "tool/x", "requirement": "idna"}, "take idna into tool/x", ""),
+    ("devkit.remove-dependency", {"aspect": "tool/x", "name": "idna"}, "take idna out of tool/x", ""),
 ])  # fmt: skip
 def test_calls_name_the_file(guest: ModuleType, name: str, args: dict[str, Any], title: str, format_: str) -> None:
     block = drawn(guest, "tool-invocation", call="c", name=name, args=args, op="devkit", mutating=True)
