@@ -9,11 +9,31 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.wire import Tell
 from thetis_kernel.protocol.worker import TurnOutcome
+
+
+class Offspring(Protocol):
+    """What turns need of the sub-agents of conversations; without any, all of it is nothing."""
+
+    async def settle(self, turn: Turn) -> None:
+        """A sub-agent's last turn is over: its parent learns how it went. Never raises."""
+        ...
+
+    def turn_over(self, session: str) -> None:
+        """A conversation's turn is over: what it has not heard of its sub-agents is told now."""
+        ...
+
+    async def stop_all(self, session: str) -> bool:
+        """Stop all sub-agents of a conversation; whether there were any."""
+        ...
+
+    async def all_settled(self, session: str) -> bool:
+        """Return once no sub-agent of the conversation runs; whether one did."""
+        ...
 
 
 class Turn:
@@ -22,15 +42,21 @@ class Turn:
     `hurried`: the person wants its end now, so nothing is waited for before that and nothing follows by itself. After a
     stop the worker may still be busy for a moment: `closed` means it can write nothing more, `late` is its answer.
     `attended`: a person at a screen began it, so that one can be asked. `alone`: the queue does not go on after it.
-    `began`: the number of its turn-started; nothing before that is open.
+    `began`: the number of its turn-started; nothing before that is open. `compact`: it only makes the conversation smaller,
+    with this in mind; None for every other turn. `home`: the conversation whose process and checkout it works in; for a
+    sub-agent's turn (`child` is its id then, `label` its name) that is the one that began it.
     """
 
     def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False, alone: bool = False) -> None:
         self.session = session
+        self.home = session
+        self.child = ""
+        self.label = ""
         self.id = identifier
         self.attempt = attempt
         self.attended = attended
         self.alone = alone
+        self.compact: str | None = None
         self.stop = asyncio.Event()
         self.hurried = asyncio.Event()
         self.ending = False

@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
-from typing import Literal
-
-import msgspec
+from collections.abc import Awaitable, Callable, Sequence
 
 from thetis_kernel import crash
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
+from thetis_kernel.gateway.beginning import How, check_own, closing, is_child, went
 from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.describing import description
 from thetis_kernel.gateway.endings import Endings
@@ -27,29 +25,27 @@ from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.plans import handing_over, last_reply
 from thetis_kernel.gateway.queue import Queue
 from thetis_kernel.gateway.repository import Repository
-from thetis_kernel.gateway.turn import Turn
+from thetis_kernel.gateway.turn import Offspring, Turn
 from thetis_kernel.gateway.workers import Workers
+from thetis_kernel.gateway.working import Working
 from thetis_kernel.protocol.events import (
     BlobRef,
     Event,
     Nudge,
+    SettingChanged,
     SystemNote,
     TurnStarted,
     User,
 )
 from thetis_kernel.protocol.ids import new_turn_id
-from thetis_kernel.protocol.worker import CancelTurn, Deliver, ModeChanged, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import Deliver, ModeChanged, TurnOutcome
 from thetis_kernel.store.queueing import next_of
 
 MAX_ATTEMPTS = 2
 """Automatic resumes of one turn after its worker died (DESIGN 6)."""
 MAX_WAKES = 5
 """Turns that notices begin one after the other without a person's words: a loop of them ends here."""
-STOP_WAIT_S = 0.12
-"""A stopped turn has its end in the log after this long at the latest, whatever its worker still does: the person was
-promised 200 ms. What a healthy worker needs is about 20 ms, 60 when it has to end a command."""
 _logger = logging.getLogger(__name__)
-How = Literal["turn", "nudge", "queue"]
 
 
 class Turns:
@@ -72,6 +68,12 @@ class Turns:
         self._endings = Endings(log, repository, models, self._discard)
         self.workers: Workers | None = None
         """Set by the gateway right after both exist; they need each other."""
+        self.before: list[Callable[[str], Awaitable[None]]] = []
+        """(conversation): what is done before a turn is described to the agent; set by the gateway."""
+        self._working = Working(
+            log, repository, guests, settings, modes, self._endings, self._described, self.before)
+        self.children: Offspring | None = None
+        """Set by the gateway, for the same reason."""
         self.closing = False
 
     def running(self, session: str) -> Turn | None:
@@ -96,23 +98,25 @@ class Turns:
             if turn is not None and turn.ending:
                 await turn.done.wait()
                 turn = self._turns.get(session)
+            if turn is None or later:
+                check_own(state)
             if later and (turn is not None or next_of(state.queue)):
                 event = await self.queue.add(session, text, event_id, attachments)
-                return event.seq, _went(event), ""
+                return event.seq, went(event), ""
             if turn is not None:
                 nudge = Nudge(text=text, turn=turn.id, attachments=list(attachments))
                 event = await self._log.append(session, nudge, event_id=event_id)
                 if event.seq > known and turn.deliver is not None:
                     turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
-                return event.seq, _went(event), turn.id
+                return event.seq, went(event), turn.id
             self._check_open()
             self._wakes[session] = 0
             words = User(text=text, with_changes=with_changes, attachments=list(attachments))
             event = await self._log.append(session, words, event_id=event_id)
             if event.seq <= known and event.seq != (await self._log.state(session)).waiting:
-                return event.seq, _went(event), ""  # said before, and a turn was begun; the log gave the old event
+                return event.seq, went(event), ""  # said before, and a turn was begun; the log gave the old event
             if self.closing:  # since the words were handed over; they are kept, and saying them elsewhere begins their turn
-                raise _closing()
+                raise closing()
             return event.seq, "turn", self._begin(session, 0, attended, alone).id
 
     async def say_queued(self, session: str, *, attended: bool = False) -> bool:
@@ -133,6 +137,7 @@ class Turns:
             state = await self._log.state(session)
             if self._turns.get(session) is not None or state.state != "interrupted":
                 return False
+            check_own(state)
             self._check_open()
             crash.point("resume.asked")
             self._begin(session, 0, attended)
@@ -148,6 +153,8 @@ class Turns:
             if turn is not None and turn.ending:
                 await turn.done.wait()
                 turn = self._turns.get(session)
+            if turn is None and is_child(await self._log.state(session)):
+                return  # it has settled; nobody is there to hear it
             said = Nudge(text=text, source="system", turn=turn.id if turn is not None else "")
             event = await self._log.append(session, said)
             if turn is not None:
@@ -157,8 +164,20 @@ class Turns:
                 self._wakes[session] += 1
                 self._begin(session, 0, False)
 
-    async def go_on(self, session: str) -> bool:
-        """A person at a screen gave consent nothing waited for: begin a turn that can use it, unless one is running."""
+    async def compact(self, session: str, hint: str) -> str:
+        """Have the conversation made smaller: by the running turn before its next request, else by a turn of its own; its id."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            running = self._turns.get(session)
+            if running is None:
+                self._check_open()
+                check_own(await self._log.state(session))
+            await self._log.append(session, SettingChanged(name="compact", value=hint))
+            turn = running or self._begin(session, 0, False, True)
+            turn.compact = None if running else hint
+            return turn.id
+
+    async def go_on(self, session: str, attended: bool = True) -> bool:
+        """A person gave what nothing waited for (consent, an answer): begin a turn that can use it, unless one is running."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             turn = self._turns.get(session)
             if turn is not None and not turn.ending:
@@ -167,7 +186,7 @@ class Turns:
                 await turn.done.wait()
             if self._turns.get(session) is None:
                 self._check_open()
-                self._begin(session, 0, True)
+                self._begin(session, 0, attended)
             return True
 
     async def hand_over(self, session: str, mode: str, event_id: str, *, attended: bool = False) -> tuple[int, str]:
@@ -176,6 +195,7 @@ class Turns:
             if self._turns.get(session) is not None:
                 raise UsageError("The turn is still running.", hint="Wait for its end, or stop it.")
             state = await self._log.state(session)
+            check_own(state)
             if not self._modes.get(state.mode).read_only or self._modes.get(mode).read_only:
                 raise UsageError("A plan goes from a read-only mode to one that carries it out.", hint="Choose another mode.")
             plan = await asyncio.to_thread(last_reply, self._log.store, session, state.seq)
@@ -185,15 +205,37 @@ class Turns:
             events = await self._log.append_many(session, handing_over(mode, plan), event_ids=["", "", event_id])
             return events[-1].seq, self._begin(session, 0, attended).id
 
+    async def begin_child(self, child: str, home: str, label: str, task: str, attended: bool) -> Turn:
+        """Begin the one turn of a new sub-agent of `home`, its task being the words of it. Raises when Thetis is closing."""
+        async with self._locks.setdefault(child, asyncio.Lock()):
+            self._check_open()
+            await self._log.append(child, User(text=task), event_id=f"{child}:task")
+            return self._begin(child, 0, attended, True, family=(home, label))
+
     async def mode_changed(self, session: str) -> None:
-        """The mode is another one now: a running turn's effects are judged by it from here on."""
-        turn = self._turns.get(session)
-        if turn is not None and turn.deliver is not None:
-            mode = self._modes.get((await self._log.state(session)).mode)
-            turn.deliver(ModeChanged(turn=turn.id, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask)))
+        """The mode is another one now: running turns' effects are judged by it from here on, those of sub-agents too."""
+        for turn in self.all_running():
+            if turn.home == session and turn.deliver is not None:
+                mode = await self._working.mode(turn)
+                if turn.deliver is not None:
+                    turn.deliver(ModeChanged(turn=turn.id, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask)))
 
     async def stop(self, session: str) -> bool:
-        """Stop the running turn, durably; True when there was one. Words handed over before the stop have begun theirs."""
+        """Stop the running turn, durably, and all sub-agents; True when there was something to stop.
+
+        Words handed over before the stop have begun theirs.
+        """
+        stopped = await self._stop(session)
+        children = self.children is not None and await self.children.stop_all(session)
+        return stopped or children
+
+    async def cut(self, session: str, why: str) -> None:
+        """Stop a sub-agent's turn for another reason than a person's stop, which its log names."""
+        turn = self._turns.get(session)
+        if turn is not None and not turn.stop.is_set():
+            await self._stopped(turn, why)
+
+    async def _stop(self, session: str) -> bool:
         turn = self._turns.get(session)
         if turn is None or turn.ending:
             if turn is not None:
@@ -202,13 +244,16 @@ class Turns:
             if turn is None or turn is before:
                 return before is not None
         if not turn.stop.is_set():
-            turn.stop.set()
-            turn.hurried.set()
-            crash.point("cancel.asked")
-            with contextlib.suppress(StoreError):  # a full disk must not keep a turn from being stopped
-                await self._log.append(session, SystemNote(text="The person stopped this turn.", about="stop"))
-            crash.point("cancel.noted")
+            await self._stopped(turn, "The person stopped this turn.")
         return True
+
+    async def _stopped(self, turn: Turn, why: str) -> None:
+        turn.stop.set()
+        turn.hurried.set()
+        crash.point("cancel.asked")
+        with contextlib.suppress(StoreError):  # a full disk must not keep a turn from being stopped
+            await self._log.append(turn.session, SystemNote(text=why, about="stop"))
+        crash.point("cancel.noted")
 
     async def _begun(self, session: str) -> Turn | None:
         """The turn that runs once every message handed over until now is where it belongs."""
@@ -216,9 +261,12 @@ class Turns:
             return self._turns.get(session)
 
     async def wait_idle(self, session: str) -> None:
-        """Return once the conversation has no running turn."""
-        while (turn := self._turns.get(session)) is not None:
-            await turn.done.wait()
+        """Return once neither the conversation nor a sub-agent of it has a running turn."""
+        while True:
+            while (turn := self._turns.get(session)) is not None:
+                await turn.done.wait()
+            if self.children is None or not await self.children.all_settled(session):
+                return
 
     async def drained(self) -> None:
         """Return once no conversation has a running turn."""
@@ -236,7 +284,7 @@ class Turns:
 
     def _check_open(self) -> None:
         if self.closing:
-            raise _closing()
+            raise closing()
         if not self._log.store.accepts_turns():
             raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
                               hint="Free some space; nothing was lost, and it goes on by itself.")
@@ -245,8 +293,12 @@ class Turns:
         if self.workers is not None:
             await self.workers.discard(session)
 
-    def _begin(self, session: str, attempt: int, attended: bool, alone: bool = False) -> Turn:
+    def _begin(self, session: str, attempt: int, attended: bool, alone: bool = False,
+               family: tuple[str, str] | None = None) -> Turn:
+        """`family`: of a sub-agent, (the conversation it belongs to, its name)."""
         turn = Turn(session, new_turn_id(), attempt, attended, alone)
+        if family is not None:
+            turn.child, (turn.home, turn.label) = session, family
         self._turns[session] = turn
         turn.task = asyncio.create_task(self._run(turn), name=f"turn-{session}-{turn.id}")
         return turn
@@ -259,7 +311,8 @@ class Turns:
             state = await self._log.state(turn.session)
             model = state.model or (await self._models.models())[0].id
             begun = await self._log.append(
-                turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt))
+                turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt,
+                                          purpose="" if turn.compact is None else "compact"))
             turn.began = begun.seq
             self._changed(turn.session)
             crash.point("gateway.turn-start")
@@ -281,20 +334,25 @@ class Turns:
             if said is not None or (follow_up >= 0 and not self.closing):
                 if follow_up > 0:
                     crash.point("resume.again")
-                following = self._begin(turn.session, max(follow_up, 0), turn.attended, turn.alone)
+                family = (turn.home, turn.label) if turn.child else None
+                following = self._begin(turn.session, max(follow_up, 0), turn.attended, turn.alone, family)
                 if turn.hurried.is_set() or self.closing:  # stopped while its words were being said
                     following.stop.set()
                     following.hurried.set()
+            elif turn.child and self.children is not None:
+                await self.children.settle(turn)
             turn.done.set()
             self._changed(turn.session)
+            if self.children is not None and not turn.child:
+                self.children.turn_over(turn.session)
 
     async def _outcome(self, turn: Turn) -> tuple[TurnOutcome, bool]:
         """(how the agent ended, whether its worker died). Never raises but for the store's errors."""
         try:
             outcome = await self._work(turn)
             if not outcome.failure:
-                await self._watchdog.well(turn.session, AGENT)
-            elif not turn.stop.is_set() and await self._watchdog.failed(turn.session, AGENT, outcome.failure, outcome.detail):
+                await self._watchdog.well(turn.home, AGENT)
+            elif not turn.stop.is_set() and await self._watchdog.failed(turn.home, AGENT, outcome.failure, outcome.detail):
                 return TurnOutcome(stopped_by="restarted", detail="The agent failed and was put back."), True
             return outcome, False
         except StoreError:
@@ -312,40 +370,7 @@ class Turns:
             return TurnOutcome(stopped_by="error", detail=str(error)), False
 
     async def _work(self, turn: Turn) -> TurnOutcome:
-        if self.workers is None:
-            raise ThetisError("The gateway is not open.", code="closing")
-        worktree = asyncio.ensure_future(self._repository.ensure_worktree(turn.session))
-        others = asyncio.gather(
-            self.workers.ensure(turn.session), self._guests.agent(turn.session), self._guests.tools(turn.session))
-        others.add_done_callback(lambda done: done.cancelled() or done.exception())  # a stop does not wait for them
-        try:
-            await turn.unless_stopped(worktree, others)
-        finally:
-            worktree.cancel()
-        place, (worker, agent, tools) = worktree.result(), others.result()
-        described = await self._described(turn)
-        turn.deliver = worker.peer.tell  # first: a mode changed from here on is told, one changed before is read below
-        mode = self._modes.get((await self._log.state(turn.session)).mode)
-        place = msgspec.structs.replace(place, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask))
-        ask = RunTurn(turn=turn.id, turn_json=described, agent=agent, tools=tools, place=place)
-        running = asyncio.ensure_future(worker.peer.call(ask, timeout=None))
-        stopped = asyncio.ensure_future(turn.stop.wait())
-        try:
-            await asyncio.wait((running, stopped), return_when=asyncio.FIRST_COMPLETED)
-            if not running.done():
-                worker.peer.tell(CancelTurn(turn=turn.id))
-                await asyncio.wait((running,), timeout=STOP_WAIT_S)
-            if not running.done():
-                turn.late = running
-                return TurnOutcome(stopped_by="cancelled", detail="Stopped.")
-            outcome = running.result()
-        finally:
-            stopped.cancel()
-            turn.deliver = None
-        if outcome.failure:
-            await self._endings.incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
-                                 traceback=outcome.traceback[-8000:])
-        return outcome
+        return await self._working.run(turn, self.workers)
 
     async def unstarted(self, session: str) -> tuple[str, bytes]:
         """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
@@ -360,8 +385,8 @@ class Turns:
         """The attempt number of a turn that must follow at once, or -1."""
         if not self._may_go_on(turn, alone=False):
             return -1
-        if died:
-            return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS else -1
+        if died:  # a sub-agent's parent is told, and decides: nothing of it runs twice by itself
+            return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS and not turn.child else -1
         state = await self._log.state(turn.session)
         # Words that came after the agent's last look at its inbox would otherwise wait for the next message.
         return 0 if outcome.stopped_by == "stop" and state.unread_nudges else -1
@@ -369,14 +394,5 @@ class Turns:
     def _may_go_on(self, turn: Turn, *, alone: bool = True) -> bool:
         """Whether something may follow the turn by itself: nobody stopped it, and there is room. A queue that may not go on
         waits, and is shown, until a person says so."""
-        stopped = turn.hurried.is_set() or self.closing
+        stopped = turn.hurried.is_set() or self.closing or turn.compact is not None
         return not stopped and not (alone and turn.alone) and self._log.store.accepts_turns()
-
-
-def _went(event: Event) -> How:
-    """Where words that stand in the log went, now or when they were said first."""
-    return "nudge" if event.kind == "nudge" else "queue" if event.kind == "queued" else "turn"
-
-
-def _closing() -> ThetisError:
-    return ThetisError("Thetis is closing; nothing new is started.", code="closing")

@@ -19,7 +19,16 @@ from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.hosts.worker.surroundings import surroundings
 from thetis_kernel.hosts.worker.terminals import boundary, terminals
-from thetis_kernel.protocol.worker import AskAgents, AskDevKit, CompleteModel, FetchHttp, ModeChanged, Output, RunTurn, TurnOutcome
+from thetis_kernel.protocol.worker import (
+    AskAgents,
+    AskDevKit,
+    CompleteModel,
+    FetchHttp,
+    ModeChanged,
+    Output,
+    RunTurn,
+    TurnOutcome,
+)
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
