@@ -16,6 +16,7 @@ import pytest
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.operations import perform
 from thetis_kernel.walls.command import Command
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
 
@@ -125,7 +126,8 @@ def run(tier: Tier, place: Path, text: str) -> str:
         git_dirs=(place / "repo/.git",),
         timeout_ms=60_000,
     )
-    return Runner(tier).run(command).output
+    with Helpers() as helpers:
+        return Runner(tier, helpers).run(command).output
 
 
 @every_wall

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 from thetis_kernel.walls.tier import Tier
 
-from tests.support.walls import Bench, alive, bench, every_tier, every_wall, mark, wait_until, worker
+from tests.support.walls import (
+    Bench,
+    alive,
+    bench,
+    every_tier,
+    every_wall,
+    helpers_of,
+    mark,
+    nursery,
+    wait_until,
+    worker,
+)
 
 __all__ = ["bench", "mark"]
 
@@ -50,18 +61,19 @@ def test_the_helper_has_no_environment(tier: Tier, bench: Bench) -> None:
     seen: list[bytes] = []
 
     def look(_: str) -> None:
-        seen.extend((Path("/proc") / str(pid) / "environ").read_bytes() for pid in helpers())
+        pids = [nursery(), *helpers_of(nursery())]
+        seen.extend((Path("/proc") / str(pid) / "environ").read_bytes() for pid in pids)
 
     bench.run(tier, "echo begun; sleep 0.1", on_output=look)
 
-    assert seen
+    assert len(seen) == 2
     assert set(b"".join(seen).split(b"\0")) <= {b"", b"LC_CTYPE=C.UTF-8"}  # the interpreter's own choice
 
 
 @every_wall
 def test_when_the_helper_is_killed_the_result_says_so(tier: Tier, bench: Bench, mark: str) -> None:
     def kill_helper(_: str) -> None:
-        for pid in helpers():
+        for pid in helpers_of(nursery()):
             os.kill(pid, signal.SIGKILL)
 
     result = bench.run(tier, f"echo begun; exec sleep {mark}", on_output=kill_helper)
@@ -71,24 +83,10 @@ def test_when_the_helper_is_killed_the_result_says_so(tier: Tier, bench: Bench, 
     assert wait_until(lambda: not alive(mark), _GONE_WITHIN_S)
 
 
-def helpers() -> list[int]:
-    """The helper processes this one has started."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == os.getpid() and b"thetis_kernel.walls" in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-    return found
-
-
 def test_the_helper_starts_without_the_sites_packages() -> None:
-    """It starts once per command, so what it imports is counted: no typing, dataclasses, subprocess, msgspec."""
+    """A conversation's first command waits for it, so what it imports is counted: no typing, subprocess, msgspec."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from thetis_kernel.walls import enter; "
+        "import sys; sys.path.insert(0, sys.argv[1]); from thetis_kernel.walls import nursery; "
         "print(sorted({'typing', 'dataclasses', 'subprocess', 'msgspec', 'asyncio', 'inspect'} & set(sys.modules)))"
     )
     kernel = str(Path(__file__).resolve().parents[2] / "kernel")

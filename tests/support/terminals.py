@@ -17,13 +17,14 @@ from thetis_kernel.toolhost.terminals.pool import Pool
 from thetis_kernel.toolhost.terminals.run import Run
 from thetis_kernel.toolhost.terminals.terminal import Opener, Terminal
 from thetis_kernel.walls.command import Command, Limits
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.session import Session, open_session
 from thetis_kernel.walls.tier import Tier
 
 from tests.support.turns import turn_context
 
 
-def opener(tier: Tier, worktree: Path, limits: Limits = Limits(), cwd: Path | None = None) -> Opener:
+def opener(tier: Tier, worktree: Path, helpers: Helpers, limits: Limits = Limits(), cwd: Path | None = None) -> Opener:
     """Opens shells that may write `worktree`."""
 
     def start(place: Path, size: tuple[int, int]) -> Session:
@@ -35,7 +36,7 @@ def opener(tier: Tier, worktree: Path, limits: Limits = Limits(), cwd: Path | No
             limits=limits,
             unwalled=tier.name == "none",
         )
-        return open_session(tier, command, shell.program(place, worktree, cwd or worktree), size)
+        return open_session(tier, command, shell.program(place, worktree, cwd or worktree), size, helpers)
 
     return start
 
@@ -84,12 +85,13 @@ def terminal(
 ) -> Iterator[Opened]:
     """A terminal in `worktree`; closed at the end."""
     ended: list[Run] = []
-    made = Terminal("t1", "", opener(tier, worktree, limits), lambda _, run: ended.append(run))
-    try:
-        made.open(env or {})
-        yield Opened(made, ended)
-    finally:
-        made.close()
+    with Helpers() as helpers:
+        made = Terminal("t1", "", opener(tier, worktree, helpers, limits), lambda _, run: ended.append(run))
+        try:
+            made.open(env or {})
+            yield Opened(made, ended)
+        finally:
+            made.close()
 
 
 class Turn:
@@ -103,7 +105,13 @@ class Turn:
             self.context.journal = journal
         self.pool = pool or Pool(self.notices.append)
         worktree = base / "wt"
-        self.context.terminals = Terminals(self.pool, lambda cwd: opener(tier, worktree, cwd=cwd))
+        self.helpers = Helpers()
+        self.context.terminals = Terminals(self.pool, lambda cwd: opener(tier, worktree, self.helpers, cwd=cwd))
+
+    def close(self) -> None:
+        """End the terminals, and what started them."""
+        self.pool.close_all("the test is over")
+        self.helpers.close()
 
     def do(self, op: str, /, **arguments: Any) -> dict[str, Any]:
         """Perform `terminals.<op>`."""

@@ -9,12 +9,13 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from thetis_kernel.walls import probe
 from thetis_kernel.walls.command import Command, CommandResult
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
 
@@ -30,7 +31,8 @@ every_wall = pytest.mark.parametrize("tier", WALLED, ids=lambda tier: tier.name)
 class Bench:
     """A worktree and a place outside it, and `run` with both in a command."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, helpers: Helpers) -> None:
+        self.helpers = helpers
         self.place = place.resolve()
         self.worktree = self.place / "state" / "worktree"
         self.outside = self.place / "outside"
@@ -45,12 +47,13 @@ class Bench:
         listener = more.pop("on_output", None)
         cancel = more.pop("cancel", None)
         command = self.command(text, unwalled=tier.name == "none", **more)
-        return Runner(tier).run(command, listener, cancel)  # type: ignore[arg-type]
+        return Runner(tier, self.helpers).run(command, listener, cancel)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with Helpers() as helpers:
+        yield Bench(tmp_path, helpers)
 
 
 @pytest.fixture
@@ -73,6 +76,33 @@ def alive(mark: str) -> list[int]:
     return found
 
 
+def children(pid: int) -> list[int]:
+    """Living processes whose parent is `pid`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == pid and fields[0] != b"Z":
+                found.append(int(entry.name))
+    return found
+
+
+def nursery() -> int:
+    """The process that forks this one's helpers; the test has used one `Helpers`."""
+    [found] = [
+        pid for pid in children(os.getpid()) if b"walls import nursery" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    return found
+
+
+def helpers_of(nursery: int) -> list[int]:
+    """The helpers of the commands and terminals that run now."""
+    return children(nursery)
+
+
 def wait_until(what: Callable[[], object], within_s: float = 10.0) -> bool:
     """Look until `what` is true; False when it is not in time."""
     deadline = time.monotonic() + within_s
@@ -89,6 +119,7 @@ import sys, threading
 from pathlib import Path
 from thetis_kernel.walls import probe
 from thetis_kernel.walls.command import Command
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
 name, worktree, text = sys.argv[1:]
@@ -96,7 +127,7 @@ tier = {"bubblewrap": lambda: probe.find_bubblewrap()[0], "landlock": lambda: pr
         "none": lambda: Tier(name="none", sentence="")}[name]()
 root = Path(worktree)
 def work():
-    result = Runner(tier).run(Command(text=text, cwd=root, writable=(root,), unwalled=name == "none"))
+    result = Runner(tier, Helpers()).run(Command(text=text, cwd=root, writable=(root,), unwalled=name == "none"))
     print(result.output, end="")
 thread = threading.Thread(target=work, daemon=True)
 thread.start()

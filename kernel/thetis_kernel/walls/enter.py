@@ -1,6 +1,6 @@
 """The helper process: starts one command inside its walls and outlives everything the command started.
 
-`runner` starts it as `python -I -S` with three inherited descriptors (control, status, output; `session` adds two for
+`nursery` forks it with three descriptors (control, status, output; `session` adds two for
 the shell of a terminal, which `attend` then looks after). It reads one line
 of JSON from control, the policy (see `policy.Policy`), forks, confines the child, executes the command, and
 waits. As subreaper it becomes the parent of every orphan below it, and it ends them all when the command
@@ -11,8 +11,7 @@ reaches its end, which means that the worker is gone. Then it writes one JSON ob
     {"error": "sentence"}        the command never ran
     {..., "reason": "lost", "trouble": "sentence"}    this process failed while the command ran
 
-Must not know: results, output (it never reads it), sessions. Imports little on purpose: it starts once per
-command. It has no secrets: its environment is empty.
+Must not know: results, output (it never reads it), sessions. It has no secrets: its environment is empty.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ if TYPE_CHECKING:  # typing costs milliseconds at run time
 
 #: Where bubblewrap finds what it is told by number.
 COUNT_FD, SECCOMP_FD, BWRAP_STATUS_FD = 3, 10, 11
+FILES_FD = 100  # and after it, one for each file it copies
 #: Where a terminal's shell finds the commands it is to run and writes how they ended (`session`).
 COMMANDS_FD, REPORTS_FD = 4, 5
 
@@ -43,6 +43,7 @@ _OOM_SCORE = 800  # of 1000: when memory ends, a command ends before the program
 _ABOVE_FIXED_FDS = 32
 SETTLE_S = 0.1  # between the end of a command and the end of its background processes
 _SETTLE_LOOK_S = 0.005
+_VANISH_S = 0.05  # before whoever is left is looked for and killed
 
 
 class Supervisor:
@@ -83,8 +84,8 @@ class Supervisor:
             return {"error": trouble}
         reason = self._wait(woken, deadline, baseline)
         leftover = 0
-        if reason == "exit" and not policy["bubblewrap"]:
-            leftover = self._settle()
+        if reason == "exit":
+            leftover = self._vanish(woken) if policy["bubblewrap"] else self._settle()
         survivors = self.end()
         if policy["bubblewrap"]:
             if reason == "exit" and not pipes.bwrap_started():
@@ -135,6 +136,20 @@ class Supervisor:
         while tree.reap()[1] and time.monotonic() < until:
             time.sleep(_SETTLE_LOOK_S)
         return len(tree.descendants(os.getpid()))
+
+    def _vanish(self, woken: int) -> int:
+        """Let the kernel empty the namespace that has lost its first process: looking for it costs more than waiting."""
+        until = time.monotonic() + _VANISH_S
+        poll = select.poll()
+        poll.register(woken, select.POLLIN)
+        while True:
+            ended, left = tree.reap()
+            self._note(ended)
+            remaining = until - time.monotonic()
+            if not left or remaining <= 0:
+                return 0
+            if poll.poll(remaining * 1000):
+                os.read(woken, 4096)
 
     def _note(self, ended: list[tuple[int, int]]) -> None:
         for pid, status in ended:
@@ -230,10 +245,14 @@ def _take_terminal(private: tuple[int, ...]) -> None:
 
 
 def _plain_signals() -> None:
-    """Undo what Python ignores (SIGPIPE, SIGXFSZ) and this process handles: the command starts plain."""
+    """Undo what is ignored and what this process handles: the command starts plain.
+
+    Python ignores SIGPIPE and SIGXFSZ; whoever started Thetis may have ignored more (nohup SIGHUP, a script's `&` SIGINT).
+    """
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    for number in signal.valid_signals():
+        if number == signal.SIGCHLD or signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
@@ -269,6 +288,8 @@ def _confine(policy: dict[str, Any], parent: int, pipes: _Pipes) -> None:
             _hand_over(_in_memory(code), SECCOMP_FD)
         _hand_over(pipes.bwrap_in_child, BWRAP_STATUS_FD)
         _hand_over(pipes.count_in_child, COUNT_FD)
+        for place, path in enumerate(policy["files"]):
+            _hand_over(os.open(path, os.O_RDONLY), FILES_FD + place)
     elif policy["landlock"]:
         libc.drop_capabilities()
         landlock.confine(policy["landlock_abi"], **policy["landlock"])

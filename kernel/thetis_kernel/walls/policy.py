@@ -37,7 +37,8 @@ class Paths(msgspec.Struct, frozen=True):
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The helper's orders. `cwd` "" means bubblewrap goes there itself; `remove` is a directory to remove if the
-    worker dies; exactly one of `bubblewrap`, `landlock` is set, neither when there are no walls."""
+    worker dies; `files` are opened for bubblewrap; exactly one of `bubblewrap`, `landlock` is set, neither when there are
+    no walls."""
 
     argv: list[str]
     env: dict[str, str]
@@ -47,6 +48,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int
     threads: int
     bubblewrap: bool
+    files: list[str]
     landlock_abi: int
     landlock: Paths | None
     seccomp: Sockets | None
@@ -71,7 +73,10 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path, progr
     filtered = walled and seccomp.supported(tier.machine)
     visible = (*boundary.writable, *boundary.readable) if walled else None
     argv = program or [system.shell(), "-c", "--", command.text]
+    copied: list[tuple[str, str]] = []
     if inside:
+        found = system.etc(command.network)
+        copied = [one for one in found if system.is_copied(one[0])]
         argv = bubblewrap.argv(
             tier,
             boundary,
@@ -80,6 +85,8 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path, progr
             network=command.network,
             filtered=filtered,
             tmp_bytes=command.limits.tmp_bytes,
+            copied=copied,
+            bound=[one for one in found if one not in copied],
             program=program,
         )
     return Policy(
@@ -91,6 +98,7 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path, progr
         memory_bytes=command.limits.memory_bytes,
         threads=command.limits.threads,
         bubblewrap=inside,
+        files=[real for real, _ in copied],
         landlock_abi=tier.landlock_abi,
         landlock=_paths(boundary, scratch, command.network, program) if tier.name == "landlock" else None,
         seccomp=_sockets(tier, command.network) if filtered else None,

@@ -17,6 +17,7 @@ from pathlib import Path
 from thetis_kernel.errors import WallError
 from thetis_kernel.walls import bubblewrap, install, landlock, scratch, seccomp
 from thetis_kernel.walls.command import Command
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
 
@@ -137,7 +138,9 @@ def _trial(tier: Tier) -> str:
             outside.flush()
             # $1 is not available to a command, so the name is part of it; mkdtemp and tempfile make plain names
             text = f"test -w . && ! cat '{outside.name}' 2>/dev/null"
-            result = Runner(tier).run(Command(text=text, cwd=inside, writable=(inside,), timeout_ms=_TRIAL_MS))
+            with Helpers() as helpers:
+                trial = Command(text=text, cwd=inside, writable=(inside,), timeout_ms=_TRIAL_MS)
+                result = Runner(tier, helpers).run(trial)
         if result.exit_code:
             return f"A trial ended with {result.exit_code}: {result.output.strip()[-200:]}"
     except WallError as error:

@@ -51,8 +51,10 @@ class Cancel(Protocol):
 class Runner:
     """Runs commands in one tier. Holds no state of a command: one runner serves any number of threads."""
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, helpers: helper.Helpers) -> None:
+        """`helpers` start the helper process of each command."""
         self._tier = tier
+        self._helpers = helpers
 
     def run(
         self,
@@ -85,7 +87,7 @@ class Runner:
                 )
             orders = policy.build(self._tier, command, boundary, place)
             try:
-                return _Run(command, orders, boundary.note).result(on_output, cancel, guard)
+                return _Run(command, orders, boundary.note).result(self._helpers, on_output, cancel, guard)
             finally:
                 guard.put_back()  # also when the run raised
 
@@ -103,10 +105,16 @@ class _Run:
         self._answer = b""
         self._cancelled = False
 
-    def result(self, on_output: Callable[[str], None] | None, cancel: Cancel | None, guard: GitFiles) -> CommandResult:
+    def result(
+        self,
+        helpers: helper.Helpers,
+        on_output: Callable[[str], None] | None,
+        cancel: Cancel | None,
+        guard: GitFiles,
+    ) -> CommandResult:
         started = time.monotonic()
         try:
-            with helper.start() as (control, status, output):
+            with helper.start(helpers) as (control, status, output):
                 helper.send(control, self._orders.line())
                 self._listen(control, status, output, on_output, cancel)
                 self._drain(output, on_output)

@@ -15,7 +15,6 @@ import json
 import os
 import select
 import struct
-import subprocess
 import termios
 import time
 from pathlib import Path
@@ -44,12 +43,14 @@ class Session:
         """Whether the helper has said that the shell is gone."""
         self.master = self.commands = self.reports = self.status = self._control = -1
         self._guard = GitFiles(())
-        self._process: subprocess.Popen[bytes] | None = None
+        self._helper: helper.Helper | None = None
         self._slave = ""
         self.note = ""
         """What `cwd` had to become, or ""."""
 
-    def start(self, tier: Tier, command: Command, program: list[str], size: tuple[int, int]) -> None:
+    def start(
+        self, tier: Tier, command: Command, program: list[str], size: tuple[int, int], helpers: helper.Helpers
+    ) -> None:
         """Start the helper and wait until it has a shell. Raises WallError when there is none."""
         place = _prepared(command.scratch)
         boundary = roots.resolve(command, place)
@@ -70,7 +71,7 @@ class Session:
         self.status, status_end = os.pipe()
         commands_end, self.commands = os.pipe()
         self.reports, reports_end = os.pipe()
-        self._process = helper.spawn((control_end, status_end, slave, commands_end, reports_end), ())
+        self._helper = helpers.spawn((control_end, status_end, slave, commands_end, reports_end))
         helper.send(self._control, orders.line())
         for fd in (self.master, self.commands, self.reports, self.status):
             os.set_blocking(fd, False)
@@ -139,12 +140,12 @@ class Session:
 
     def close(self) -> None:
         """End everything on the terminal and wait until it is gone. The private directory stays."""
-        process, self._process = self._process, None
+        mine, self._helper = self._helper, None
         self.commands, self.master, self.reports, self._control = map(
             _closed, (self.commands, self.master, self.reports, self._control)
         )
-        if process is not None:
-            helper.see_off(process)
+        if mine is not None:
+            mine.see_off()
         self.status = _closed(self.status)  # last: to the helper its end means that this process is gone
         self._guard.put_back()
 
@@ -158,7 +159,9 @@ class Session:
         return said
 
 
-def open_session(tier: Tier, command: Command, program: list[str], size: tuple[int, int]) -> Session:
+def open_session(
+    tier: Tier, command: Command, program: list[str], size: tuple[int, int], helpers: helper.Helpers
+) -> Session:
     """A shell running `program` within the boundary of `command` (its text and times do not count). `size`: columns, rows.
 
     `command.scratch` is the private directory and has to be given: the shell keeps its state there, and a second session on
@@ -169,7 +172,7 @@ def open_session(tier: Tier, command: Command, program: list[str], size: tuple[i
         raise WallError(f"No terminal was opened: {tier.sentence}", hint=tier.hint, code="walls-missing")
     session = Session()
     try:
-        session.start(tier, command, program, size)
+        session.start(tier, command, program, size, helpers)
     except BaseException:
         session.close()
         raise

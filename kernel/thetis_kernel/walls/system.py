@@ -6,6 +6,8 @@ because /etc also holds password hashes and service credentials, and root can re
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 #: Programs and libraries. /nix and /gnu are where those systems keep all of theirs.
@@ -49,6 +51,7 @@ ETC = (
     "/etc/terminfo",
     "/etc/timezone",
 )
+MOST_COPIED = 256 * 1024
 ETC_WITH_NETWORK = ("/etc/gai.conf", "/etc/resolv.conf")
 
 #: For Landlock, which cannot make a fresh /proc and /dev: no process's own directory, no terminal, no shared memory.
@@ -75,7 +78,16 @@ PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "
 def etc(network: bool) -> list[tuple[str, str]]:
     """(real path, path as programs ask for it) of what exists; links are followed here, outside the walls."""
     wanted = ETC + (ETC_WITH_NETWORK if network else ())
-    return [(str(Path(name).resolve()), name) for name in wanted if Path(name).exists()]
+    return [(os.path.realpath(name), name) for name in wanted if os.path.exists(name)]
+
+
+def is_copied(path: str) -> bool:
+    """Whether a real path is a file small enough to be copied into each view, and readable to us."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= MOST_COPIED and os.access(path, os.R_OK)
 
 
 def contains(path: Path) -> bool:

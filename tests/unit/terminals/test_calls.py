@@ -12,14 +12,14 @@ from thetis_kernel.toolhost.terminals.calls import KEYS
 from thetis_kernel.toolhost.terminals.pool import MOST, OPEN, SCOPE, Pool
 
 from tests.support.terminals import Turn
-from tests.support.walls import BARE, wait_until
+from tests.support.walls import BARE, children, helpers_of, nursery, wait_until
 
 
 @pytest.fixture
 def turn(tmp_path: Path) -> Any:
     made = Turn(tmp_path, BARE)
     yield made
-    made.pool.close_all("the test is over")
+    made.close()
 
 
 def test_a_terminal_keeps_its_directory_and_variables(turn: Turn, tmp_path: Path) -> None:
@@ -100,14 +100,14 @@ def test_what_does_not_fit_is_named(turn: Turn, op: str, arguments: dict[str, An
 def test_a_variable_never_reaches_the_program_that_builds_the_walls(turn: Turn) -> None:
     """LD_PRELOAD in the environment of bubblewrap itself would be loaded outside of them; the shell sets it inside."""
     turn.do("open", env={"THETIS_X": "1"})
-    helper = turn.pool.get("t1")._session._process.pid  # type: ignore[union-attr]
-    children = Path(f"/proc/{helper}/task/{helper}/children").read_text().split()
-    assert children and all(b"THETIS_X" not in Path(f"/proc/{child}/environ").read_bytes() for child in children)
+    [helper] = helpers_of(nursery())
+    inside = children(helper)
+    assert inside and all(b"THETIS_X" not in Path(f"/proc/{child}/environ").read_bytes() for child in inside)
     assert turn.do("run", id="t1", command="echo $THETIS_X")["output"] == "1\n"
 
 
 def test_there_is_an_end_to_how_many(turn: Turn) -> None:
-    turn.pool._terminals = {f"x{n}": turn.pool for n in range(MOST)}  # type: ignore[misc,assignment]
+    turn.pool._terminals = {f"x{n}": turn.pool for n in range(MOST)}  # type: ignore[misc]
     turn.pool._sweep = lambda: None  # type: ignore[method-assign]
     with pytest.raises(ThetisError, match=f"{MOST} terminals are open"):
         turn.do("open")
@@ -133,6 +133,7 @@ def test_126_a_read_only_mode_has_no_terminals_and_ends_those_there_are(tmp_path
             reading.do(op, **arguments)
     [note] = [body for body in reading.context.journal.bodies if isinstance(body, SystemNote)]  # type: ignore[attr-defined]
     assert "t1" in note.text and "the conversation became read-only" in note.text
+    turn.close()
 
 
 def test_a_new_worker_tells_what_is_gone(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_a_new_worker_tells_what_is_gone(tmp_path: Path) -> None:
     turn.do("open", name="server")
     turn.do("open")
     turn.do("close", id="t2")
-    turn.pool.close_all("the test")
+    turn.close()
     fresh = Pool(lambda text: None)
     fresh.begin_turn("there", False, journal)
     [note] = [body for body in journal.bodies if isinstance(body, SystemNote)]

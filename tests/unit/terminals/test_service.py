@@ -24,3 +24,4 @@ def test_a_mode_that_becomes_read_only_ends_what_runs(tmp_path: Path, mark: str)
     assert len(alive(mark)) == 1
     service.change_mode(ModeChanged(turn="t1", mode="plan", read_only=True, ask=[]))
     assert wait_until(lambda: not alive(mark) and service.is_idle())
+    turn.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from thetis_kernel.walls import bubblewrap, system
+from thetis_kernel.walls.enter import FILES_FD
 from thetis_kernel.walls.roots import Boundary
 from thetis_kernel.walls.tier import Tier
 
@@ -18,7 +19,17 @@ def argv(
     boundary: Boundary | None = None, tier: Tier = TIER, *, network: bool = False, filtered: bool = True
 ) -> list[str]:
     inside = boundary or Boundary(writable=(WORKTREE,), readable=(), git=(), cwd=WORKTREE)
-    return bubblewrap.argv(tier, inside, SCRATCH, "echo hi", network=network, filtered=filtered, tmp_bytes=4096)
+    return bubblewrap.argv(
+        tier,
+        inside,
+        SCRATCH,
+        "echo hi",
+        network=network,
+        filtered=filtered,
+        tmp_bytes=4096,
+        copied=[("/real/passwd", "/etc/passwd"), ("/real/hosts", "/etc/hosts")],
+        bound=[("/real/ssl", "/etc/ssl/certs")],
+    )
 
 
 def binds(words: list[str]) -> list[tuple[str, str, str]]:
@@ -50,6 +61,16 @@ def test_only_the_roots_are_writable_and_nothing_is_a_home_or_the_whole_machine(
     assert not sources & {"/", "/root", "/home", "/run", "/var", "/etc", "/proc", "/dev", "/sys", str(Path.home())}
     assert all(source == target for option, source, target in binds(words) if option == "--bind")
     assert "/etc/shadow" not in sources
+
+
+def test_small_files_of_the_machine_are_copied_from_descriptors_and_not_writable() -> None:
+    words = argv()
+
+    for place, name in enumerate(("/etc/passwd", "/etc/hosts")):
+        at = words.index(name)
+        assert words[at - 4 : at] == ["--perms", "0444", "--file", str(FILES_FD + place)]
+    assert ("--ro-bind", "/real/ssl", "/etc/ssl/certs") in binds(words)
+    assert "/real/passwd" not in words
 
 
 def test_the_git_file_is_mounted_read_only_over_its_root() -> None:

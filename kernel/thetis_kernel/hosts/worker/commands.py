@@ -19,6 +19,7 @@ from thetis_kernel.protocol.worker import ConsentUnwalled, Place
 from thetis_kernel.toolhost.context import CommandRun
 from thetis_kernel.walls import reading
 from thetis_kernel.walls.command import Command
+from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.probe import probe
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
@@ -36,7 +37,9 @@ OUTPUT_BYTES = 32 * 1024
 class WalledCommands:
     """toolhost's Commands over the walls of this machine."""
 
-    def __init__(self, place: Place, peer: ThreadPeer) -> None:
+    def __init__(self, place: Place, peer: ThreadPeer, helpers: Helpers) -> None:
+        """`helpers` are the worker's own, so that they stay warm from turn to turn."""
+        self.helpers = helpers
         self._place = place
         self._peer = peer
 
@@ -67,7 +70,7 @@ class WalledCommands:
         """Run one command. Raises WallError when there are no walls and no consent."""
         tier, confined = self.confined(command.text, command.cwd, cancel)
         command.spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        result = Runner(tier).run(
+        result = Runner(tier, self.helpers).run(
             msgspec.structs.replace(
                 confined, timeout_ms=command.timeout_ms, output_bytes=OUTPUT_BYTES, spill=command.spill
             ),

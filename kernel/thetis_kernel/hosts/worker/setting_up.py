@@ -15,6 +15,7 @@ from thetis_kernel.toolhost.context import CommandRun
 
 if TYPE_CHECKING:
     from thetis_kernel.ipc.threads import Serving, ThreadPeer
+    from thetis_kernel.walls.helper import Helpers
 
 TIMEOUT_MS = 600_000
 """What any command may have at most: installing packages takes a while."""
@@ -22,14 +23,14 @@ TOLD = 4000
 """Characters of the output's end that are told."""
 
 
-def set_up(ask: SetUp, peer: ThreadPeer, serving: Serving) -> SetUpDone:
+def set_up(ask: SetUp, peer: ThreadPeer, serving: Serving, helpers: Helpers) -> SetUpDone:
     """Run it. A command that cannot be confined, fails or is ended by its time is an answer, not an error."""
     place = ask.place
     spill = Path(place.spill) / "setup.txt"
     spill.unlink(missing_ok=True)  # of a setup that was cut short
     run = CommandRun(ask.command, Path(place.worktree), TIMEOUT_MS, spill)
     try:
-        done = WalledCommands(place, peer).run(run, lambda text: None, serving.withdrawn)
+        done = WalledCommands(place, peer, helpers).run(run, lambda text: None, serving.withdrawn)
     except WallError as error:
         return SetUpDone(exit=-1, output=str(error))
     serving.check()

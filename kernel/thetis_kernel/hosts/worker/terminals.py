@@ -29,7 +29,7 @@ def terminals(pool: Pool, place: Place, commands: WalledCommands, cancelled: thr
 
         def start(private: Path, size: tuple[int, int]) -> Session:
             command = msgspec.structs.replace(confined, scratch=private)
-            return open_session(tier, command, shell.program(private, root, cwd), size)
+            return open_session(tier, command, shell.program(private, root, cwd), size, commands.helpers)
 
         return start
 
