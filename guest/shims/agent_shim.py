@@ -7,21 +7,10 @@ import json
 import loader
 import thetis_guest
 import wit_world
-from wit_world.imports import agents, devkit, files, llm, notes, session, terminal, tooling, wait
+from wit_world.imports import agents, branch, devkit, files, llm, notes, session, terminal, tooling, wait
 from wit_world.imports import sys as host
 
-loader.boot(
-    sys=host,
-    session=session,
-    llm=llm,
-    tooling=tooling,
-    files=files,
-    terminal=terminal,
-    notes=notes,
-    devkit=devkit,
-    agents=agents,
-    wait=wait,
-)
+loader.boot(sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes, devkit=devkit, agents=agents, wait=wait, branch=branch)
 
 
 def _describe() -> str:

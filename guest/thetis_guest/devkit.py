@@ -63,3 +63,11 @@ def remove_dependency(aspect: str, name: str) -> dict[str, Any]:
 def list_dependencies(aspect: str = "") -> dict[str, Any]:
     """{"packages": [{"aspect", "name", "version", "sha256", "licence", "modules", "wanted"}]}; "" is every guest."""
     return _bind.value("devkit", "list-dependencies", aspect)  # type: ignore[no-any-return]
+
+
+def update_code(aspect: str = "") -> dict[str, Any]:
+    """Bring what the root's common guests and the shipped ones became into the conversation's own.
+
+    {"guests": [{"aspect", "how": "current" | "merged" | "conflicts" | "red", "revision", "conflicts", "diagnostics"}]}.
+    """
+    return _bind.value("devkit", "update-code", aspect)  # type: ignore[no-any-return]

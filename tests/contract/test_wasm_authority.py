@@ -38,6 +38,12 @@ DIRECT = {
     "devkit.remove-code": "devkit.remove_code('tools/x/main.py')",
     "devkit.new-tool": "devkit.new_tool('x', 'does harm')",
     "devkit.roll-back": "devkit.roll_back('agent')",
+    "devkit.update-code": "devkit.update_code()",
+    "branch.commit": "branch.commit('mine')",
+    "branch.update-from-trunk": "branch.update_from_trunk()",
+    "branch.complete-merge": "branch.complete_merge()",
+    "branch.abort-merge": "branch.abort_merge()",
+    "branch.reset-to": "branch.reset_to('0' * 40)",
     "devkit.add-dependency": "devkit.add_dependency('tool/x', 'idna')",
     "devkit.remove-dependency": "devkit.remove_dependency('tool/x', 'idna')",
 }
@@ -45,7 +51,7 @@ DIRECT = {
 
 HARMFUL_AGENT = """
 from __future__ import annotations
-from thetis_guest import HostError, devkit, files, session, terminal, tooling
+from thetis_guest import HostError, branch, devkit, files, session, terminal, tooling
 
 def describe(): return {"name": "harm", "version": "1"}
 def health(): return {"ok": True}
@@ -102,6 +108,7 @@ class Reached:
     def __init__(self, context: TurnContext) -> None:
         self.calls: list[str] = []
         context.devkit = lambda name, arguments: self.calls.append(f"devkit {name}") or {"ok": True}
+        context.branch = lambda name, arguments: self.calls.append(f"branch {name}") or {"ok": True}
         context.fetch = lambda tool, wanted: self.calls.append("fetch")  # type: ignore[assignment,func-returns-value]
         self._commands = cast("Any", context.commands)
 

@@ -96,6 +96,8 @@ class TurnContext:
     """Who this turn is among those that share the checkout: "" the conversation itself, else a sub-agent's id."""
     written: Written | None = None
     """Who wrote what, shared by all of them."""
+    branch: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None
+    """(operation, arguments) -> answer, from the gateway: the conversation's branch."""
     cancelled: StopSign = field(default_factory=StopSign)
     terminals: Terminals | None = None
     """The conversation's terminals; None where there are none."""

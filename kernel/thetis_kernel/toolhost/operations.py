@@ -15,6 +15,7 @@ from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost import (
     agents,
     authority,
+    branches,
     cloning,
     commands,
     devkit,
@@ -54,6 +55,10 @@ REQUIRED = object()
 
 def _devkit(name: str, /, **parameters: tuple[type, Any]) -> Operation:
     return Operation(f"devkit.{name}", name in devkit.CHANGING, parameters, lambda c, _, a: devkit.ask(c, name, a))
+
+
+def _branch(name: str, /, **parameters: tuple[type, Any]) -> Operation:
+    return Operation(f"branch.{name}", name in branches.CHANGING, parameters, lambda c, _, a: branches.ask(c, name, a))
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -169,6 +174,14 @@ OPERATIONS: dict[str, Operation] = {
         _devkit("new-tool", name=(str, REQUIRED), description=(str, REQUIRED)),
         _devkit("history", aspect=(str, REQUIRED)),
         _devkit("roll-back", aspect=(str, REQUIRED), revision=(str, "")),
+        _devkit("update-code", aspect=(str, "")),
+        _branch("status"),
+        _branch("log", limit=(int, 20)),
+        _branch("commit", message=(str, REQUIRED)),
+        _branch("update-from-trunk"),
+        _branch("complete-merge", message=(str, "")),
+        _branch("abort-merge"),
+        _branch("reset-to", revision=(str, REQUIRED)),
         _devkit("add-dependency", aspect=(str, REQUIRED), requirement=(str, REQUIRED)),
         _devkit("remove-dependency", aspect=(str, REQUIRED), name=(str, REQUIRED)),
         _devkit("list-dependencies", aspect=(str, "")),

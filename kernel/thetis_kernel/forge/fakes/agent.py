@@ -14,6 +14,7 @@ import msgspec
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.forge.fakes.agents import Agents
+from thetis_kernel.forge.fakes.branch import Branch
 from thetis_kernel.forge.fakes.checkout import Checkout
 from thetis_kernel.forge.fakes.devkit import DevKit
 from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, lately_ms, loads_object
@@ -64,6 +65,7 @@ class AgentHost(FakeHost):
         self.completions = 0
         self._checkout = Checkout()
         self._devkit = DevKit()
+        self._branch = Branch()
         self._agents = Agents()
         self._notes: dict[str, str] = {"style": "Tests first."}
         self._started = time.monotonic()
@@ -100,6 +102,14 @@ class AgentHost(FakeHost):
                 "devkit.new-tool": self._op("devkit.new-tool", "name", "description"),
                 "devkit.history": self._op("devkit.history", "aspect"),
                 "devkit.roll-back": self._op("devkit.roll-back", "aspect", "revision"),
+                "devkit.update-code": self._op("devkit.update-code", "aspect"),
+                "branch.status": self._op("branch.status"),
+                "branch.log": self._op("branch.log", "limit"),
+                "branch.commit": self._op("branch.commit", "message"),
+                "branch.update-from-trunk": self._op("branch.update-from-trunk"),
+                "branch.complete-merge": self._op("branch.complete-merge", "message"),
+                "branch.abort-merge": self._op("branch.abort-merge"),
+                "branch.reset-to": self._op("branch.reset-to", "revision"),
                 "devkit.add-dependency": self._op("devkit.add-dependency", "aspect", "requirement"),
                 "devkit.remove-dependency": self._op("devkit.remove-dependency", "aspect", "name"),
                 "devkit.list-dependencies": self._op("devkit.list-dependencies", "aspect"),
@@ -212,6 +222,8 @@ class AgentHost(FakeHost):
             return dumps(self._agents.perform(op, arguments))
         if interface == "devkit":
             return dumps(self._devkit.perform(name, arguments))
+        if interface == "branch":
+            return dumps(self._branch.perform(name, arguments))
         return dumps(self._checkout.perform(op, arguments))
 
     def _remember(self, key: str, content: str) -> str:

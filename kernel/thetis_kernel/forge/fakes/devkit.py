@@ -25,6 +25,7 @@ class DevKit:
         self._table: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "list-code": self._list, "read-code": self._read, "write-code": self._write, "patch-code": self._patch,
             "remove-code": self._remove, "new-tool": self._new_tool, "history": self._history, "roll-back": self._changed,
+            "update-code": self._update,
             "add-dependency": self._package, "remove-dependency": self._package, "list-dependencies": self._packages,
         }  # fmt: skip
 
@@ -37,6 +38,10 @@ class DevKit:
             return found(arguments)
         except (KeyError, TypeError, AttributeError, ValueError) as exc:
             raise BadRequest(f"devkit.{name}: the arguments do not fit ({exc}).") from exc
+
+    def _update(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"guests": [{"aspect": arguments["aspect"] or "agent", "how": "current", "revision": "", "conflicts": [],
+                            "diagnostics": []}]}  # fmt: skip
 
     def _list(self, arguments: dict[str, Any]) -> dict[str, Any]:
         directory = arguments.get("directory", "").rstrip("/")

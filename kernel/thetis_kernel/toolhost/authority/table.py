@@ -65,6 +65,14 @@ IMPORTS: dict[str, Capability] = {
     "devkit.new-tool": "devkit",
     "devkit.history": "read",
     "devkit.roll-back": "devkit",
+    "devkit.update-code": "devkit",
+    "branch.status": "read",
+    "branch.log": "read",
+    "branch.commit": "branch",
+    "branch.update-from-trunk": "branch",
+    "branch.complete-merge": "branch",
+    "branch.abort-merge": "branch",
+    "branch.reset-to": "branch",
     "devkit.add-dependency": "devkit",
     "devkit.remove-dependency": "devkit",
     "devkit.list-dependencies": "read",
@@ -81,7 +89,11 @@ IMPORTS: dict[str, Capability] = {
 """
 
 CALLS: dict[str, Capability] = {
+    "notes.remember-for-all": "write",
+    "notes.recall-for-all": "read",
     "repository.clone": "http",
+    "session.ask": "state",
+    "session.recall-span": "read",
     "skills.read": "read",
     "skills.find": "read",
     "skills.write": "devkit",
