@@ -61,6 +61,7 @@ class StatusView:
     walls: str = ""
     walled: bool = True
     network: bool = False
+    safe: bool = False
     state: str = ""
 
 
@@ -293,6 +294,7 @@ class State:
             walls=one_line(self.status.walls) if self.status else "",
             walled=self.status is None or self.status.walls != "none",
             network=conversation is not None and conversation.network,
+            safe=self.status is not None and self.status.safe,
             state=state,
         )
 

@@ -58,6 +58,8 @@ class StatusBar(Widget):
             out.append(_LINKS[view.link])
         if view.state in _STATES:
             out.append(_STATES[view.state])
+        if view.safe:
+            out.append(("safe mode", "$text-warning"))
         if view.mode:
             out.append((f"{view.mode}, read-only", "$text-warning") if view.read_only
                        else (f"{view.mode}s first" if view.mode == "Ask" else view.mode, "$text-accent") if view.asks

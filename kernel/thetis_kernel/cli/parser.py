@@ -15,6 +15,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _common(parser)
     parser.add_argument("--conversation", metavar="ID", default="", help="open this conversation")
     parser.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
+    _safe(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     run = commands.add_parser("run", help="one turn without a screen",
@@ -27,6 +28,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                      help="show the model a picture or a PDF (may be repeated)")
     run.add_argument("--with-changes", action="store_true", help="include the root's uncommitted changes in the new branch")
     run.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
+    _safe(run)
     _common(run)
     _json(run, "print each log event as a line of JSON, nothing else")
 
@@ -69,6 +71,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON list")
     rules.set_defaults(json=False)
 
+    _skills(commands)
+
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")
     _json(setup, "print progress as JSON lines")
@@ -80,30 +84,68 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _common(doctor)
     _json(doctor, "print a JSON object")
 
+    _own(commands)
+    return parser.parse_args(arguments)
+
+
+def _skills(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    skills = commands.add_parser("skills", help="the skills the agent can be given, and what is wrong with others",
+                                 description="Texts on how to do one kind of work: shipped, your own, a trusted checkout's.")
+    deeds = skills.add_subparsers(dest="action", metavar="ACTION")
+    show = deeds.add_parser("show", help="print one")
+    show.add_argument("name", metavar="NAME")
+    lint = deeds.add_parser("lint", help="check a directory of skills, whoever's it is")
+    lint.add_argument("directory", metavar="DIR")
+    for one in (skills, show, lint):
+        _common(one)
+        one.add_argument("--conversation", metavar="ID", default=argparse.SUPPRESS, help="with the skills it wrote itself")
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    skills.set_defaults(json=False, conversation="")
+
+
+def _own(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     own = commands.add_parser("self", help="the guests a conversation runs on: what changed in them, and the way back",
                               description="The agent, the renderer and the tools of one conversation.")
     actions = own.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, what in (("ls", "which guests serve"), ("log", "every revision, newest first"),
-                         ("diff", "what a revision changed"), ("rollback", "serve an earlier revision again")):
+    for action, what, guest, more, of_more in _SELF:
         one = actions.add_parser(action, help=what)
-        if action != "ls":
-            one.add_argument("guest", metavar="GUEST", nargs="?" if action == "log" else None, default="",
+        if guest:
+            one.add_argument("guest", metavar="GUEST", nargs="?" if guest == "?" else None, default="",
                              help="agent, gateway/tui or tool/NAME")
-        if action == "diff":
-            one.add_argument("revision", metavar="REVISION", nargs="?", default="",
-                             help="against the one before it (default: what serves, against the shipped one)")
-        if action == "rollback":
-            one.add_argument("revision", metavar="REVISION", nargs="?", default="",
-                             help="a revision, or shipped (default: the one before the present)")
+        if more:
+            name = more.rstrip("?")
+            one.add_argument(name, metavar=name.upper(), nargs="?" if more.endswith("?") else None, default="", help=of_more)
         one.add_argument("--conversation", metavar="ID", default="", help="default: the one used last")
         _common(one)
         _json(one, "print a JSON object")
-    return parser.parse_args(arguments)
+
+
+_SELF = (
+    ("ls", "which guests serve", "", "", ""),
+    ("log", "every revision, newest first", "?", "", ""),
+    ("show", "a revision: who, when, why, the verdict and the change", "!", "revision?", "default: the one that serves"),
+    ("diff", "what a revision changed", "!", "revision?",
+     "against the one before it (default: what serves, against the shipped one)"),
+    ("rollback", "serve an earlier revision again", "!", "revision?",
+     "a revision, or shipped (default: the one before the present)"),
+    ("pin", "keep the agent from changing a guest", "!", "revision?",
+     "the revision to serve, shipped, or none to take the pin away (default: what serves)"),
+    ("path", "where a guest lies, to edit it in an editor: it is judged when it is saved", "?", "", ""),
+    ("packages", "the packages guests have taken in", "?", "", ""),
+    ("take", "take a pure-Python package into a guest", "!", "requirement", "a name, with versions if they matter"),
+    ("drop", "take a package out of a guest", "!", "name", "the package"),
+)
+"""Of `thetis self`: the action, what it does, whether it takes a guest ("?" may, "!" must), what else, and what that is."""
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the repository (default: the one around here)")
     parser.add_argument("--no-local", action="store_true", default=argparse.SUPPRESS, help="ignore thetis.local.toml")
+
+
+def _safe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--safe", action="store_true",
+                        help="with the agent, renderer and tools that ship, whatever a conversation or this checkout changed")
 
 
 def _json(parser: argparse.ArgumentParser, what: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded, load
-from thetis_kernel.errors import PeerGone, StoreLocked
+from thetis_kernel.errors import PeerGone, StoreLocked, UsageError
 from thetis_kernel.gateway.trust import root_is_trusted
 from thetis_kernel.paths import RootPaths, root_paths, user_config_file
 from thetis_kernel.roots import find_root
@@ -24,10 +24,12 @@ ATTACH_SECONDS = 5.0
 
 
 def locate(arguments: argparse.Namespace) -> tuple[RootPaths, Loaded]:
-    """The root this command is about, and its configuration. Raises RootError and ConfigError."""
+    """The root this command is about, and its configuration (with --safe, as if it were not trusted). Raises RootError and
+    ConfigError."""
     root = find_root(Path(getattr(arguments, "root", None) or Path.cwd()))
     local = not getattr(arguments, "no_local", False)
-    loaded = load(root, user_config_file(), local=local, trusted=root_is_trusted(root))
+    trusted = not getattr(arguments, "safe", False) and root_is_trusted(root)
+    loaded = load(root, user_config_file(), local=local, trusted=trusted)
     return root_paths(root), loaded
 
 
@@ -45,18 +47,25 @@ class Reached:
 
 
 async def reach(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
-                warm: bool = True) -> Reached:
-    """Open the root, or attach to whoever has it open. Raises StoreLocked when that kernel does not answer."""
+                warm: bool = True, safe: bool = False) -> Reached:
+    """Open the root, or attach to whoever has it open. Raises StoreLocked when that kernel does not answer.
+
+    `safe`: with the shipped guests alone; raises UsageError when a kernel that serves others has the root.
+    """
     from thetis_kernel.gateway.gateway import Gateway
 
     deadline = asyncio.get_running_loop().time() + ATTACH_SECONDS
     while True:
         try:
-            gateway = await Gateway.open(paths, loaded, unwalled=unwalled, can_ask=can_ask, warm=warm)
+            gateway = await Gateway.open(paths, loaded, unwalled=unwalled, can_ask=can_ask, warm=warm, safe=safe)
             return Reached(await gateway.connect(), gateway)
         except StoreLocked as locked:
             try:
-                return Reached(await _attach(paths.socket), None)
+                client = await _attach(paths.socket)
+                if safe and not (await client.status(walls=False)).safe:
+                    raise UsageError("Another Thetis has this root open and serves what was changed.",
+                                     hint="End that one first: --safe counts for the kernel that is started with it.")
+                return Reached(client, None)
             except PeerGone:
                 if asyncio.get_running_loop().time() > deadline:
                     raise locked from None

@@ -66,7 +66,7 @@ class _Run:
 
     async def _until_over(self, paths: RootPaths, loaded: Loaded) -> str:
         while True:
-            found = await reach(paths, loaded, unwalled=self._arguments.unwalled)
+            found = await reach(paths, loaded, unwalled=self._arguments.unwalled, safe=self._arguments.safe)
             try:
                 return await self._with(found)
             except (PeerGone, RemoteError) as error:

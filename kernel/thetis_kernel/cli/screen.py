@@ -31,7 +31,7 @@ def screen(arguments: argparse.Namespace) -> int:
     opened: list[Reached] = []
 
     async def connect() -> GatewayClient:
-        found = await reach(paths, loaded, unwalled=arguments.unwalled, can_ask=True)
+        found = await reach(paths, loaded, unwalled=arguments.unwalled, can_ask=True, safe=arguments.safe)
         opened.append(found)
         return found.client
 

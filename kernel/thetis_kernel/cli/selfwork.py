@@ -15,6 +15,7 @@ from thetis_kernel.cli.printing import plain
 from thetis_kernel.cli.reach import locate, reached
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import UsageError
+from thetis_kernel.protocol.events import REFUSED
 
 Answer = dict[str, Any]
 SHORT = 8
@@ -46,39 +47,64 @@ async def _latest(client: GatewayClient) -> str:
     return max(found, key=lambda line: line.updated_ms).id
 
 
-async def _ls(client: GatewayClient, session: str, arguments: argparse.Namespace) -> Answer:
-    return await client.devkit(session, "list-code")
+def _asks(name: str, *named: str) -> Callable[[GatewayClient, str, argparse.Namespace], Awaitable[Answer]]:
+    """An operation of the dev kit with the arguments of these names; "guest" is the aspect there."""
+    async def ask(client: GatewayClient, session: str, arguments: argparse.Namespace) -> Answer:
+        given = {{"guest": "aspect"}.get(one, one): getattr(arguments, one) for one in named}
+        return await client.devkit(session, name, **given)
 
-
-async def _log(client: GatewayClient, session: str, arguments: argparse.Namespace) -> Answer:
-    return await client.devkit(session, "history", aspect=arguments.guest)
-
-
-async def _diff(client: GatewayClient, session: str, arguments: argparse.Namespace) -> Answer:
-    return await client.devkit(session, "diff", aspect=arguments.guest, revision=arguments.revision)
-
-
-async def _rollback(client: GatewayClient, session: str, arguments: argparse.Namespace) -> Answer:
-    return await client.devkit(session, "roll-back", aspect=arguments.guest, revision=arguments.revision)
+    return ask
 
 
 def _print_ls(answer: Answer) -> str:
     lines = []
     for guest in answer["guests"]:
         revision = guest["revision"][:SHORT] if guest["origin"] == "own" else "shipped"
-        lines.append(f"{guest['aspect']:<22} {revision:<9} {guest['version']:<8} {guest['description']}\n")
+        pinned = "pinned, " if guest["pinned"] else ""
+        lines.append(f"{guest['aspect']:<22} {revision:<9} {guest['version']:<8} {pinned}{guest['description']}\n")
     return "".join(lines)
 
 
 def _print_log(answer: Answer) -> str:
     if not answer["revisions"]:
         return "Nothing was changed here: every guest is the shipped one.\n"
-    lines = []
-    for entry in answer["revisions"]:
-        when = datetime.fromtimestamp(entry["ts_ms"] / 1000).strftime("%Y-%m-%d %H:%M")
-        mark = "*" if entry["serving"] else " "
-        lines.append(f"{mark} {entry['revision'][:SHORT]:<9} {when}  {entry['aspect']:<20} {entry['by']:<7} {entry['summary']}\n")
-    return "".join(lines)
+    return "".join(_line(entry) for entry in answer["revisions"])
+
+
+def _line(entry: Answer) -> str:
+    when = datetime.fromtimestamp(entry["ts_ms"] / 1000).strftime("%Y-%m-%d %H:%M")
+    mark = "*" if entry["serving"] else "x" if entry["verdict"] == REFUSED else " "
+    return f"{mark} {entry['revision'][:SHORT]:<9} {when}  {entry['aspect']:<20} {entry['by']:<7} {entry['summary']}\n"
+
+
+def _print_show(answer: Answer) -> str:
+    when = datetime.fromtimestamp(answer["ts_ms"] / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    serves = "it serves" if answer["serving"] else "refused by the gate" if answer["verdict"] == REFUSED else "it served"
+    lines = [f"{answer['aspect']} {answer['revision'][:16]}  ({serves})", f"by      {answer['by']}, {when}",
+             f"why     {answer['summary']}", f"before  {answer['previous'][:16]}"]
+    lines += [f"commit  {answer['commit'][:16]}"] if answer["commit"] else []
+    return "\n".join(lines) + f"\n\n{answer['patch']}"
+
+
+def _print_pin(answer: Answer) -> str:
+    if not answer["ok"]:
+        return _print_rollback(answer)
+    if not answer["pinned"]:
+        return f"{answer['aspect']} may be changed by the agent again.\n"
+    return f"{answer['aspect']} is pinned at {answer['pinned'][:SHORT]}: the agent cannot change it in this conversation.\n"
+
+
+def _print_packages(answer: Answer) -> str:
+    lines = [f"{one['aspect']:<20} {one['name']:<20} {one['version']:<10} {one['licence'][:30]:<30} sha256 {one['sha256'][:12]}"
+             f"{'' if one['wanted'] else '  (needed by another)'}\n" for one in answer["packages"]]  # fmt: skip
+    return "".join(lines) or "No guest has taken in a package.\n"
+
+
+def _print_taken(answer: Answer) -> str:
+    if not answer["ok"]:
+        return _print_rollback(answer)
+    changed = ", ".join(f"{one['name']} {one['version']}" for one in answer["packages"]) or "nothing"
+    return f"{answer['aspect']} serves at {answer['revision'][:SHORT]} now; changed: {changed}.\n"
 
 
 def _print_diff(answer: Answer) -> str:
@@ -98,9 +124,15 @@ def _print_rollback(answer: Answer) -> str:
 
 
 ACTIONS: dict[str, tuple[Callable[[GatewayClient, str, argparse.Namespace], Awaitable[Answer]], Callable[[Answer], str]]] = {
-    "ls": (_ls, _print_ls),
-    "log": (_log, _print_log),
-    "diff": (_diff, _print_diff),
-    "rollback": (_rollback, _print_rollback),
+    "ls": (_asks("list-code"), _print_ls),
+    "log": (_asks("history", "guest"), _print_log),
+    "show": (_asks("show", "guest", "revision"), _print_show),
+    "diff": (_asks("diff", "guest", "revision"), _print_diff),
+    "rollback": (_asks("roll-back", "guest", "revision"), _print_rollback),
+    "pin": (_asks("pin", "guest", "revision"), _print_pin),
+    "path": (_asks("path", "guest"), lambda answer: f"{answer['path']}\n"),
+    "packages": (_asks("list-dependencies", "guest"), _print_packages),
+    "take": (_asks("add-dependency", "guest", "requirement"), _print_taken),
+    "drop": (_asks("remove-dependency", "guest", "name"), _print_taken),
 }
 """What is asked, and how the answer reads."""

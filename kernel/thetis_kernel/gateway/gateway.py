@@ -37,12 +37,15 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.providers import Providers
+from thetis_kernel.gateway.questions import Questions
+from thetis_kernel.gateway.recalling import Recalling
 from thetis_kernel.gateway.recovery import recover
 from thetis_kernel.gateway.rendering import Renderer
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
+from thetis_kernel.gateway.skills.service import Skills
 from thetis_kernel.gateway.spending import Spending
 from thetis_kernel.gateway.trust import TrustedTree, survey, trusted
 from thetis_kernel.gateway.turns import Turns
@@ -57,15 +60,20 @@ from thetis_kernel.store.store import Store
 from thetis_kernel.walls.tier import Tier
 from thetis_kernel.wasm.runtimes import Progress as BuildProgress
 
+SAFE = "Safe mode: the guests that ship with Thetis serve every conversation; what was changed in one is kept and waits."
+
 
 class Gateway:
     """One open root."""
 
-    def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool) -> None:
+    def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool,
+                 safe: bool = False) -> None:
         self.paths = paths
+        self.safe = safe
         self.settings = loaded.settings
         offer, untrusted = survey(paths.root)
-        self.notices = [*filter(None, [untrusted]), *loaded.warnings]
+        tree = TrustedTree(offer) if trusted(offer) and not safe else None
+        self.notices = [*([SAFE] if safe else []), *filter(None, [untrusted]), *loaded.warnings]
         self.scrubber = gathered(self.settings, paths.root)
         self.broadcast = Broadcast(self.scrubber)
         self.log = Log(store, self.broadcast, self.scrubber)
@@ -76,14 +84,15 @@ class Gateway:
         self.scrubber.learn(*providers.secrets)
         self.notices += providers.problems
         self.spending = Spending(self.settings, store)
-        self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed)
+        self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed,
+                                 self.settings.context.summary_model)
         self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
         self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(ArtifactStore(paths.artifacts), self.judge), self.log,
                              lambda world: self.fleet.runtimes("compiler", world),
                              Packages(paths.base / "packages", self.settings.dependencies.index, self.consent.allowed))
-        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, self.bodies, self.log.append,
-                             TrustedTree(offer) if trusted(offer) else None)
-        self.watchdog = Watchdog(self.bodies, self.log)
+        self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, None if safe else self.bodies,
+                             self.log.append, tree)
+        self.watchdog = Watchdog(self.bodies, self.log, resting=safe)
         self.renderer = Renderer(self.fleet, self.guests, self.watchdog)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.modes = Modes.of(self.settings)
@@ -95,34 +104,39 @@ class Gateway:
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
                                self.consent.allowed, self.approvals,
                                Net(self.fleet, self.log, self.settings.tools, self.modes, self.scrubber),
-                               DevKitDoor(self.bodies, self.guests, self.log, self.modes))
+                               DevKitDoor(self.bodies, self.guests, self.log, self.modes, closed=SAFE if safe else ""))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice
         self.cloning = Cloning(self.log, self.modes, self.broadcast, paths)
-        self.workers.more += [self.cloning.asks]
+        self.skills = Skills(self.log, self.bodies, self.modes, tree)
+        self.recalling = Recalling(self.log, self.turns.running)
+        self.questions = Questions(self.log, self.turns)
+        self.workers.more += [self.cloning.asks, self.skills.asks, self.recalling.handlers]
+        self.turns.before.append(self.skills.offer)
         self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,
             lambda session: self.turns.running(session) is not None,
             self.fleet.parked)
+        self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
         self._close_requested = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._control: UnixServer | None = None
-        self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
 
     @staticmethod
     async def open(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
-                   warm: bool = True) -> Gateway:
+                   warm: bool = True, safe: bool = False) -> Gateway:
         """Take the root's lock and open it. Raises StoreLocked when another kernel has it, ConfigError, StoreError.
 
         `unwalled`: the person allowed commands without walls for this run. `can_ask`: a screen can put questions.
         `warm`: start what a turn will need, and the control socket; a command that only looks needs neither.
+        `safe`: the guests that ship serve every conversation, whatever was changed in it or is trusted in the root.
         """
         paths.make()
         store = await asyncio.to_thread(Store.open, paths.data)
         try:
-            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask)
+            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe)
             gateway.fleet.reap()
             gateway.cloning.sweep()
             gateway.notices += [*store.notices, *await recover(gateway.log)]
@@ -135,11 +149,12 @@ class Gateway:
             gateway._warm(gateway.models.warm())  # first: where there is a provider, a first turn waits for its SDK most
             gateway._warm(gateway.repository.inspect())
             gateway._warm(gateway.guests.agent())
+            if not safe:
+                gateway._warm(gateway.outside.watch())
         return gateway
 
     def _warm(self, work: Any) -> None:
         """Start something that will be needed; its failure is told where it is needed."""
-            gateway._warm(gateway.outside.watch())
         async def run() -> None:
             try:
                 await work
@@ -189,7 +204,7 @@ class Gateway:
                    for m in self.modes.all()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
             notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
-            root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer)
+            root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer, safe=self.safe)
 
     def _probe(self) -> Tier:
         from thetis_kernel.walls.probe import probe  # late: only a screen wants to know

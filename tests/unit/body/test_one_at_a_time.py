@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.service import Bodies
 
 
@@ -13,7 +14,7 @@ async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.Monke
     order: list[str] = []
     entered, go_on = asyncio.Event(), asyncio.Event()
 
-    async def listing(self: Bodies, session: str, directory: str) -> dict[str, Any]:
+    async def listing(self: Looking, session: str, directory: str) -> dict[str, Any]:
         entered.set()
         await go_on.wait()
         order.append("change")
@@ -23,7 +24,7 @@ async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.Monke
         order.append("back")
         return {"ok": True}
 
-    monkeypatch.setattr(Bodies, "_list", listing)
+    monkeypatch.setattr(Looking, "list_code", listing)
     monkeypatch.setattr(Bodies, "_roll_back", back)
     bodies = Bodies(None, None, None, lambda world: None, None)  # type: ignore[arg-type]
     changing = asyncio.create_task(bodies.perform("s", "list-code", {"directory": ""}, by="user"))

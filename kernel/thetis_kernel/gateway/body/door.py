@@ -16,17 +16,22 @@ from thetis_kernel.toolhost.devkit import CHANGING
 class DevKitDoor:
     """Between a conversation's worker and its body."""
 
-    def __init__(self, bodies: Bodies, guests: Guests, log: Log, modes: Modes) -> None:
+    def __init__(self, bodies: Bodies, guests: Guests, log: Log, modes: Modes, closed: str = "") -> None:
+        """`closed`: why the agent cannot change a guest at all."""
         self._bodies = bodies
         self._guests = guests
         self._log = log
         self._modes = modes
+        self._closed = closed
 
     async def answer(self, session: str, ask: AskDevKit) -> DevKitAnswer:
         """Do what is asked. Raises Refused in a read-only mode, whatever the worker let through, and as `Bodies.perform`."""
         if ask.name in CHANGING and self._modes.get((await self._log.state(session)).mode).read_only:
             raise Refused(f"This conversation is in a read-only mode: devkit.{ask.name} is not possible by any route.",
                           capability="devkit", hint="A person can switch the mode.")
+        if ask.name in CHANGING and self._closed:
+            raise Refused(f"No guest can be changed now. {self._closed}", capability="devkit",
+                          hint="A person can start Thetis without --safe.")
         answer = await self._bodies.perform(session, ask.name, msgspec.json.decode(ask.arguments), by="agent")
         aspect = str(answer.get("aspect", ""))
         if not answer.get("ok") or not aspect.startswith(TOOL):

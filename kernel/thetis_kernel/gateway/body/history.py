@@ -15,12 +15,12 @@ SHORTEST = 6
 """Characters of a revision that are enough to name it."""
 
 
-async def of(log: Log, session: str, aspect: str) -> dict[str, Any]:
-    """{"revisions": [...]} newest first, "" for every guest; times come from the events."""
+async def of(log: Log, session: str, aspect: str, *, most: int = MAX_LISTED) -> dict[str, Any]:
+    """{"revisions": [...]} newest first, "" for every guest; times come from the events. `most` 0: all of them."""
     state = await log.state(session)
     own = state.guests
     changes = sorted([*state.modifications, *state.refused], key=lambda each: each[0])
-    chosen = [(seq, change) for seq, change in changes if not aspect or change.target == aspect][-MAX_LISTED:]
+    chosen = [(seq, change) for seq, change in changes if not aspect or change.target == aspect][-most:]
     listed = []
     for seq, change in reversed(chosen):
         stored = await asyncio.to_thread(log.store.read, session, seq - 1, 1)
@@ -45,6 +45,14 @@ def earlier(state: SessionState, aspect: str, revision: str) -> Modification | N
                              hint="`thetis self log` lists what was changed.")
         return of_revision(state, aspect, present.previous)
     return None if revision == SHIPPED else named(state, aspect, revision)
+
+
+def refusal(state: SessionState, aspect: str, revision: str) -> Modification | None:
+    """The newest edit that was refused and begins with `revision`; None when there is none, or it served once."""
+    if len(revision) < SHORTEST or any(c.revision.startswith(revision) for _, c in state.modifications if c.target == aspect):
+        return None
+    return next((change for _, change in reversed(state.refused)
+                 if change.target == aspect and change.revision.startswith(revision)), None)
 
 
 def named(state: SessionState, aspect: str, revision: str) -> Modification:

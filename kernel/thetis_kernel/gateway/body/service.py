@@ -13,16 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from thetis_kernel.errors import GateError, ThetisError, UsageError
+from thetis_kernel.errors import GateError, UsageError
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.diagnostics import diagnostics_of
-from thetis_kernel.forge.layout import MANIFEST, world_of
-from thetis_kernel.forge.manifest import NAME, parse_manifest
+from thetis_kernel.forge.layout import world_of
+from thetis_kernel.forge.manifest import NAME
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import byhand, dependencies, files, history, pins
-from thetis_kernel.gateway.body.compare import patch_of
-from thetis_kernel.gateway.body.layout import Place, aspect_of, directory_of, place_of
+from thetis_kernel.gateway.body.layout import Place, directory_of, place_of
+from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.template import new_tool_files
 from thetis_kernel.gateway.log import Log
@@ -31,10 +31,10 @@ from thetis_kernel.protocol.gate import GuestSource, StepResult, Verdict, World
 from thetis_kernel.store.folds import SessionState
 
 Arguments = dict[str, Any]
-READ_LINES = 1000
 MAX_DIAGNOSTICS = 40
-PERSONS = ("diff", "path", "pin")
-"""Operations for people: what a revision changed, where a guest lies, and whether the agent may change it."""
+PERSONS = ("diff", "show", "path", "pin")
+"""Operations for people: what a revision changed, all that is known of one, where a guest lies, whether the agent may change
+it."""
 MAX_SOURCES = 64
 """Kept at hand, so that a turn asks the git host for a guest once; an agent is about 100 KB."""
 
@@ -45,6 +45,7 @@ class Bodies:
     def __init__(self, repository: BodyRepository, forge: Forge, log: Log, prepare: Callable[[str], Any],
                  resolve: dependencies.Resolve) -> None:
         self.repository = repository
+        self.looking = Looking(repository, log)
         self._forge = forge
         self._log = log
         self._prepare = prepare
@@ -69,9 +70,9 @@ class Bodies:
         async with self._locks.setdefault(session, asyncio.Lock()):
             match name:
                 case "list-code":
-                    return await self._list(session, str(arguments["directory"]))
+                    return await self.looking.list_code(session, str(arguments["directory"]))
                 case "read-code":
-                    return await self._read(session, place_of(str(arguments["path"])), arguments)
+                    return await self.looking.read_code(session, place_of(str(arguments["path"])), arguments)
                 case "write-code":
                     place = place_of(str(arguments["path"]))
                     return await self._change(session, place, by, f"Write {place.path}", lambda guest: files.write(
@@ -90,14 +91,16 @@ class Bodies:
                     return await self._depend(session, str(arguments["aspect"]), by, str(arguments.get("requirement", "")),
                                               str(arguments.get("name", "")))
                 case "list-dependencies":
-                    return await self._packages(session, str(arguments["aspect"]))
+                    return await self.looking.packages(session, str(arguments["aspect"]))
                 case "path":
                     aspect = str(arguments["aspect"])
                     return {"path": str(await self._own(session, aspect) / (directory_of(aspect) if aspect else ""))}
                 case "pin":
                     return await self._pin(session, str(arguments["aspect"]), str(arguments["revision"]))
+                case "show":
+                    return await self.looking.show(session, str(arguments["aspect"]), str(arguments["revision"]))
                 case "diff":
-                    return await self._diff(session, str(arguments["aspect"]), str(arguments["revision"]))
+                    return await self.looking.diff(session, str(arguments["aspect"]), str(arguments["revision"]))
                 case "history":
                     return await history.of(self._log, session, str(arguments["aspect"]))
                 case "roll-back":
@@ -177,7 +180,7 @@ class Bodies:
         if revision in (known, self._judged.get((session, aspect))):
             self._judged[session, aspect] = revision
             return None
-        before = await self._files(aspect, serving)
+        before = await self.looking.files_of(aspect, serving)
         names = byhand.changed(before, await asyncio.to_thread(files.texts, guest))
         answer = await self._judge(session, aspect, guest, "user", f"Edited by hand: {names}")
         refused = [change.revision for _, change in (await self._log.state(session)).refused if change.target == aspect]
@@ -186,60 +189,6 @@ class Bodies:
                 target=aspect, revision=revision, previous=serving.revision if serving else SHIPPED, verdict=REFUSED, by="user",
                 summary=f"Edited by hand: {names}. {byhand.reason(answer)}"))
         return answer
-
-    # -- reading
-
-    async def _list(self, session: str, directory: str) -> dict[str, Any]:
-        if directory.strip("/"):
-            guest = await self._where(session, aspect_of(directory))
-            names = await asyncio.to_thread(files.code_files, guest)
-            if not names:
-                raise UsageError(f"There is no guest in {directory[:200]}.", hint="List the guests with list_code.",
-                                 code="not-found")
-            clean = directory.strip("/")
-            return {"files": [{"path": f"{clean}/{name}", "bytes": (guest / name).stat().st_size} for name in names]}
-        state = await self._log.state(session)
-        own = state.guests
-        listed = []
-        for aspect in sorted({*shipped_guests(), *own}):
-            change = own.get(aspect)
-            source = await asyncio.to_thread(_described, await self._where(session, aspect), aspect)
-            listed.append({"aspect": aspect, "directory": directory_of(aspect), "origin": "own" if change else "shipped",
-                           "revision": change.revision if change else SHIPPED, "pinned": pins.of(state, aspect), **source})
-        return {"guests": listed}
-
-    async def _read(self, session: str, place: Place, arguments: Arguments) -> dict[str, Any]:
-        guest = await self._where(session, place.aspect)
-        text = await asyncio.to_thread(files.read, guest, place.inside, place.path)
-        lines = text.split("\n")
-        if lines and not lines[-1]:
-            lines.pop()
-        first = max(int(arguments["offset"]), 1)
-        kept = lines[first - 1:][: int(arguments["limit"]) or READ_LINES]
-        return {"path": place.path, "text": "\n".join(kept), "first": first, "lines": len(kept), "total": len(lines),
-                "truncated": first - 1 + len(kept) < len(lines)}
-
-    async def _where(self, session: str, aspect: str) -> Path:
-        """The directory the guest can be read in: the conversation's own, or the shipped one."""
-        own = self.repository.worktree(session) / directory_of(aspect)
-        return own if own.is_dir() else shipped_guests().get(aspect, own)
-
-    async def _diff(self, session: str, aspect: str, revision: str) -> dict[str, Any]:
-        """{"aspect", "revision", "previous", "patch"}: what a revision changed; "" is the one that serves against the shipped."""
-        state = await self._log.state(session)
-        change = history.named(state, aspect, revision)
-        previous = history.of_revision(state, aspect, change.previous) if revision else None
-        after = await self._files(aspect, None if change.revision == SHIPPED else change)
-        before = await self._files(aspect, previous)
-        return {"aspect": aspect, "revision": change.revision, "previous": previous.revision if previous else SHIPPED,
-                "patch": patch_of(before, after, directory_of(aspect))}
-
-    async def _files(self, aspect: str, change: Modification | None) -> dict[str, str]:
-        """The files of a revision; of the shipped guest for None."""
-        if change is not None:
-            return await self.repository.files(change.commit, directory_of(aspect))
-        shipped = shipped_guests().get(aspect)
-        return await asyncio.to_thread(files.texts, shipped) if shipped else {}
 
     # -- changing
 
@@ -314,14 +263,6 @@ class Bodies:
         changed = [one for one in (after if requirement else there) if (one.name, one.version) in before ^ now]
         return {**answer, "packages": dependencies.told(changed)}
 
-    async def _packages(self, session: str, aspect: str) -> dict[str, Any]:
-        aspects = [aspect] if aspect else sorted({*shipped_guests(), *(await self._log.state(session)).guests})
-        found: list[dict[str, Any]] = []
-        for each in aspects:
-            guest = await self._where(session, each)
-            found += dependencies.told(await asyncio.to_thread(dependencies.present, guest), each)
-        return {"packages": found}
-
     async def _judge(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
         try:
             source = await asyncio.to_thread(read_guest, guest, aspect)
@@ -365,15 +306,6 @@ def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:
               for one in failed[:MAX_DIAGNOSTICS]]
     return {"aspect": aspect, "ok": verdict.ok, "revision": verdict.key, "diagnostics": places,
             "steps": [{"step": step.step, "ok": step.ok, "ms": step.ms} for step in verdict.steps]}
-
-
-def _described(directory: Path, aspect: str) -> dict[str, str]:
-    """Version and description from a manifest that may be anything."""
-    try:
-        manifest = parse_manifest(files.read(directory, MANIFEST, MANIFEST), aspect)
-    except (ThetisError, OSError):
-        return {"version": "", "description": "(its manifest cannot be read)"}
-    return {"version": manifest.version, "description": manifest.description}
 
 
 def _world(aspect: str) -> World:

@@ -25,9 +25,10 @@ SHORT = 8
 
 
 class Watchdog:
-    """`clock`: monotonic seconds."""
+    """`clock`: monotonic seconds. `resting`: no guest that was changed serves, so there is nothing to put back."""
 
-    def __init__(self, bodies: Bodies, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, bodies: Bodies, log: Log, clock: Callable[[], float] = time.monotonic, *, resting: bool = False) -> None:
+        self._resting = resting
         self._bodies = bodies
         self._log = log
         self._clock = clock
@@ -75,7 +76,7 @@ class Watchdog:
         return True
 
     async def _serving(self, session: str, aspect: str) -> str:
-        change = (await self._log.state(session)).guests.get(aspect)
+        change = None if self._resting else (await self._log.state(session)).guests.get(aspect)
         return change.revision if change is not None else SHIPPED
 
     async def _before(self, session: str, aspect: str, failed: set[str]) -> str:
