@@ -114,6 +114,14 @@ def test_no_comment_switches_ty_off(lies):
     assert found and found[0][0] == "part.py" and found[0][1], found
 
 
+def test_packages_a_guest_brings_are_looked_up_and_not_checked(monkeypatch):
+    brought = {"helper": "def twice(n: int) -> int:\n    return 'not checked'\n", "helper.part": "x = zz\n"}
+    monkeypatch.setattr(Candidate, "brought", property(lambda self: brought))
+    source = tool(TOOL_MAIN + "import helper.part\nx: int = helper.twice(2)\ny: str = helper.twice(3)\n")
+    assert complaints(ruff, source) == []
+    assert [(path, line) for path, line, _ in complaints(ty, source)] == [("main.py", TOOL_MAIN.count("\n") + 3)]
+
+
 def test_blanking_keeps_every_line_and_column():
     text = "x = 1  # ty: ignore  # type: ignore[x]\n'# ty: ignore'\n"
     assert ty.spoken(text) == "x = 1  # ty: ------  # type: ------[x]\n'# ty: ------'\n"
