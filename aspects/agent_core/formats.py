@@ -16,6 +16,7 @@ import elsewhere
 import markers
 import packages
 import selfwork
+import skillset
 import terminals
 from cutting import head
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
@@ -55,6 +56,8 @@ def _failure(outcome: str, content: str, value: Any, op: str) -> str:
         return terminals.look(value, {})
     if op.startswith("devkit.") and isinstance(value, dict) and "diagnostics" in value:
         return READERS.get(op, selfwork.verdict)(value, {})
+    if op == "skills.write" and isinstance(value, dict) and "diagnostics" in value:
+        return skillset.written(value, {})
     message = text(value, "message") or content.strip()
     hint = text(value, "hint")
     if outcome == "interrupted":
@@ -211,6 +214,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "notes.recall": _recall,
     **terminals.READERS,
     **elsewhere.READERS,
+    **skillset.READERS,
     "devkit.list-code": selfwork.listing,
     "devkit.read-code": _read,
     "devkit.write-code": selfwork.verdict,

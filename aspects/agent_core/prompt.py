@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import markers
+import skillset
 from thetis_guest.lenient import mapping, strings, text
 
 RULES_CHARS = 32_000
@@ -90,7 +91,7 @@ def system_prompt(turn: dict[str, Any], read_only: bool) -> str:
     rules = text(root, "project_rules").strip()
     if rules:
         parts.append(_rules(rules, text(root, "project_rules_file") or "AGENTS.md or CLAUDE.md"))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, [*parts, skillset.block(turn)]))
 
 
 def _mode(mode: dict[str, Any], read_only: bool) -> str:
@@ -111,7 +112,7 @@ def _place(turn: dict[str, Any], root: dict[str, Any]) -> str:
     ]
     lines += [f"{name}: {value}" for name, value in facts if value]
     names = strings(root, "workspace")
-    shown = sorted(names)[:WORKSPACE_NAMES]
+    shown = names[:WORKSPACE_NAMES]  # directories first, as the host lists them
     lines.append(WORKSPACE)
     if shown:
         more = f" (and {len(names) - len(shown)} more)" if len(names) > len(shown) else ""

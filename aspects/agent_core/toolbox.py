@@ -11,6 +11,7 @@ from typing import Any
 from catalog import BUILTIN, Tool
 from elsewhere import ELSEWHERE
 from packages import PACKAGES
+from skillset import SKILLS
 from terminals import TERMINALS
 from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
@@ -18,7 +19,7 @@ from validate import Invalid, checked
 WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
-OWN: tuple[Tool, ...] = (*BUILTIN, *TERMINALS, *ELSEWHERE, *PACKAGES)
+OWN: tuple[Tool, ...] = (*BUILTIN, *TERMINALS, *ELSEWHERE, *SKILLS, *PACKAGES)
 """The agent's own tools, in the order they are offered."""
 CHANGES_TOOLS = frozenset(tool.op for tool in OWN if tool.op.startswith("devkit.") and tool.mutating)
 """Operations after which the list of tools may be another."""

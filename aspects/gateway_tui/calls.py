@@ -35,6 +35,8 @@ def call_block(name: str, args: dict[str, Any], call: str) -> Block:
         block.update(body=text(args, "contents")[:MAX_BODY], format="code", language=language)
     elif name in ("run", "terminal_run") and "\n" in text(args, "command").strip():
         block.update(body=text(args, "command").strip()[:MAX_BODY], format="code", language="bash")
+    elif name == "write_skill":
+        block.update(body=text(args, "contents")[:MAX_BODY], format="code", language="markdown")
     elif name == "remember":
         block.update(body=text(args, "content")[:MAX_BODY])
     elif name not in _TITLES and name not in WHOLE_TITLES:
@@ -110,6 +112,10 @@ _TITLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "remember": lambda args: text(args, "key"),
     "recall": lambda args: text(args, "key"),
     "outline": lambda args: text(args, "path"),
+    "use_skill": lambda args: " / ".join(filter(None, [shown(text(args, "name"), 60), shown(text(args, "file"), 80)])),
+    "find_skills": lambda args: shown(text(args, "query"), 120),
+    "write_skill": lambda args: shown(text(args, "name"), 60)
+    + (" for every conversation" if text(args, "where") == "person" else ""),
     "git_clone": lambda args: " at ".join(filter(None, [shown(text(args, "repo"), 200), shown(text(args, "ref"), 60)])),
 }
 

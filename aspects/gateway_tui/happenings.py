@@ -132,8 +132,21 @@ def state_changed(body: dict[str, Any]) -> list[Block]:
     scope, key, value = text(body, "scope"), text(body, "key"), text(body, "value")
     if scope in ("notes", "terminals") or scope.startswith("kv:"):
         return []
+    if scope == "skills":
+        return _skills(value) if key == "offered" else []
     words = f"{scope[:1].upper()}{scope[1:]} {key}".strip() + ("" if value else " removed")
     return [{**_state(words), "body": _readable(value), "folded": True}]
+
+
+def _skills(value: str) -> list[Block]:
+    """Which skills were named to the agent; that it reads one, its call says."""
+    try:
+        cards = [card for card in json.loads(value) if isinstance(card, dict)] if value else []
+    except (ValueError, TypeError, RecursionError):
+        return []
+    names = ", ".join(shown(text(card, "name"), 60) for card in cards)
+    lines = [f"{shown(text(card, 'name'), 60)}: {shown(text(card, 'brief'), 300)}" for card in cards]
+    return [{**_state(f"Skills at hand: {names}"), "body": "\n".join(lines), "folded": True}] if names else []
 
 
 def _readable(value: str) -> str:

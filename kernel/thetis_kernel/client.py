@@ -20,6 +20,7 @@ from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval, BlobRef
 from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -168,6 +169,18 @@ class GatewayClient:
 
     async def subscribe(self, session: str = "") -> None:
         await self._peer.call(c.Subscribe(session=session))
+
+    async def skills(self, session: str = "") -> SkillList:
+        """Every skill by name, a conversation's own among them when one is named, and what is wrong with others."""
+        return await self._peer.call(ListSkills(session=session))
+
+    async def skill(self, name: str, session: str = "") -> SkillText:
+        """A skill's text."""
+        return await self._peer.call(ShowSkill(name=name, session=session))
+
+    async def attach_skill(self, session: str, name: str) -> Card:
+        """Give a skill to the agent of a conversation."""
+        return await self._peer.call(AttachSkill(session=session, name=name))
 
     async def attend(self, kind: Literal["screen", "run", "bridge"]) -> None:
         await self._peer.call(c.Attend(kind=kind))

@@ -56,6 +56,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.rules import rules
 
             return rules(arguments)
+        case "skills":
+            from thetis_kernel.cli.skills import skills
+
+            return skills(arguments)
         case "setup":
             from thetis_kernel.cli.setup import setup
 

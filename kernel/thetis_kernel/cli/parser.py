@@ -138,6 +138,21 @@ _SELF = (
 """Of `thetis self`: the action, what it does, whether it takes a guest ("?" may, "!" must), what else, and what that is."""
 
 
+def _skills(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    skills = commands.add_parser("skills", help="the skills the agent can be given, and what is wrong with others",
+                                 description="Texts on how to do one kind of work: shipped, your own, a trusted checkout's.")
+    deeds = skills.add_subparsers(dest="action", metavar="ACTION")
+    show = deeds.add_parser("show", help="print one")
+    show.add_argument("name", metavar="NAME")
+    lint = deeds.add_parser("lint", help="check a directory of skills, whoever's it is")
+    lint.add_argument("directory", metavar="DIR")
+    for one in (skills, show, lint):
+        _common(one)
+        one.add_argument("--conversation", metavar="ID", default=argparse.SUPPRESS, help="with the skills it wrote itself")
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    skills.set_defaults(json=False, conversation="")
+
+
 def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the repository (default: the one around here)")
     parser.add_argument("--no-local", action="store_true", default=argparse.SUPPRESS, help="ignore thetis.local.toml")

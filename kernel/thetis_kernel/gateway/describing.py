@@ -27,6 +27,7 @@ def description(turn: Turn, state: SessionState, modes: Modes, models: Sequence[
         "attempt": turn.attempt,
         "mode": {"id": mode.id, "label": mode.label, "read_only": mode.read_only, "prompt": mode.prompt},
         "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output},
+        "skills": msgspec.Raw(state.values.get("skills", {}).get("offered", "[]").encode()),
         "root": {"path": ".", "branch": branch_name(turn.session)},
         "limits": {"iterations": agent.max_iterations, "tokens": agent.max_tokens, "wall_ms": int(agent.max_minutes * 60_000)},
     })

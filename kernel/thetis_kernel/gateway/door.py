@@ -12,6 +12,7 @@ from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
+from thetis_kernel.gateway.skills.door import handlers as skill_handlers
 from thetis_kernel.gateway.words import sendable
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
@@ -236,4 +237,5 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.AddRule: add_rule,
         c.RevokeRule: revoke_rule,
         c.Shutdown: shutdown,
+        **skill_handlers(gateway, only_a_person),
     }

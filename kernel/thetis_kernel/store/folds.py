@@ -106,7 +106,7 @@ class SessionState(msgspec.Struct):
     @property
     def guests(self) -> dict[str, Modification]:
         """The guests that are not the shipped ones: the last change of each, by aspect. Rewinds do not undo them."""
-        last = {change.target: change for _, change in self.modifications}
+        last = {change.target: change for _, change in self.modifications if not change.target.startswith("skill/")}
         return {target: change for target, change in last.items() if change.revision != SHIPPED}
 
     @property

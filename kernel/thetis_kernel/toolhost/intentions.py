@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.toolhost import cloning, edits
+from thetis_kernel.toolhost import cloning, edits, skills
 from thetis_kernel.toolhost.authority import Intended, Subject
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.files import MAX_READ, decode
@@ -168,6 +168,7 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "terminals.run": _in_terminal,
     "terminals.send": _typed,
     "repository.clone": cloning.intended,
+    "skills.write": skills.intended,
     "devkit.write-code": _code,
     "devkit.patch-code": _code_patch,
     "devkit.remove-code": lambda context, arguments: _guest("Remove", arguments["path"], ""),

@@ -294,5 +294,5 @@ def test_the_other_exports(agent: SimpleNamespace) -> None:
         _bind.install(None)
     selfwork = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
     terminals = {f"terminal_{verb}" for verb in ("open", "run", "send", "signal", "close")}
-    assert offered["agent"] - offered["plan"] == {"edit", "write", "run"} | selfwork | terminals
+    assert offered["agent"] - offered["plan"] == {"edit", "write", "run", "git_clone", "write_skill"} | selfwork | terminals
     assert {"terminal_read", "terminal_list"} <= offered["plan"] == offered["odd"]

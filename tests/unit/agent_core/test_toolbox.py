@@ -13,7 +13,7 @@ OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "muta
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
 SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
 TERMINALS = {"terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close"}
-CHANGES = {"edit", "write", "run", "deploy"} | SELF | TERMINALS
+CHANGES = {"edit", "write", "run", "deploy", "git_clone", "write_skill"} | SELF | TERMINALS
 
 
 @pytest.fixture

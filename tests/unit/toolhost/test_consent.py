@@ -204,11 +204,12 @@ def test_an_operation_without_words_of_its_own_is_shown_with_all_its_arguments(t
 
 def test_every_operation_with_an_effect_can_be_shown(tmp_path: Path) -> None:
     samples = {str: "x", int: 1, bool: False, dict: {}}
+    fitting = {"repo": "https://a.example/x", "where": "conversation"}
     for name, operation in OPERATIONS.items():
         if operation.changes:
             context, asked = asking(tmp_path, False)
             (tmp_path / "wt" / "x").write_text("x\n")
-            arguments = {key: samples[kind] for key, (kind, _) in operation.parameters.items()}
+            arguments = {key: fitting.get(key, samples[kind]) for key, (kind, _) in operation.parameters.items()}
             with pytest.raises(ThetisError):
                 perform(context, name, "c1", arguments | ({"new_text": "y"} if "new_text" in operation.parameters else {}))
             assert len(asked) == 1 and asked[0].what, name

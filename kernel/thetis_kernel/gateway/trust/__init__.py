@@ -19,11 +19,12 @@ __all__ = ["Offer", "TrustBook", "TrustedTree", "book", "look", "root_is_trusted
 
 
 class TrustedTree:
-    """The guests of a checkout a person trusts, as long as it stays what they trusted."""
+    """The guests and skills of a checkout a person trusts, as long as it stays what they trusted."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
         self.directories = {item.name: Path(offer.root) / item.where for item in offer.items if item.kind == "guest"}
+        self.skills = {item.name: Path(offer.root) / item.where for item in offer.items if item.kind == "skill"}
 
     def unchanged(self) -> bool:
         """Whether its files are still those of the digest; asked after each reading of them."""

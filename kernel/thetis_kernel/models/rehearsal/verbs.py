@@ -130,6 +130,19 @@ def outline(scene: Scene, path: str) -> Script:
     return f"Outline of {named(path)}:\n\n{fenced(outlined.text, 'text')}" if outlined.ok else failure(outlined)
 
 
+def use_skill(scene: Scene, name: str) -> Script:
+    """use the skill N"""
+    [skill] = yield Step(f"Reading the skill {named(name)}.", [call("use_skill", name=name)])
+    return f"It says:\n\n{skill.text}" if skill.ok else failure(skill)
+
+
+def write_skill(scene: Scene, name: str, brief: str) -> Script:
+    """write a skill N: B"""
+    text = f'+++\nname = "{name}"\nbrief = "{brief}"\n+++\n\n# {name}\n\n{brief}\n'
+    [kept] = yield Step(f"Writing the skill {named(name)}.", [call("write_skill", name=name, contents=text)])
+    return f"{kept.text}" if kept.ok else failure(kept)
+
+
 def clone(scene: Scene, address: str) -> Script:
     """clone URL"""
     [cloned] = yield Step(f"Cloning {named(address)}.", [call("git_clone", repo=address, depth=1)])
@@ -162,6 +175,8 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"remember ([^:]+): *(.+)", remember, "remember owner: Ada"),
     _verb(r"recall(?: (\S.*))?", recall, "recall owner"),
     _verb(r"outline (\S.*)", outline, "outline src/main.py"),
+    _verb(r"use the skill ([\w-]+)\W*", use_skill, "use the skill careful-surgery"),
+    _verb(r"write a skill ([\w-]+): *(.+)", write_skill, "write a skill greeting: Say hello to everybody"),
     _verb(r"clone (https?://\S+)", clone, "clone https://github.com/octocat/Hello-World"),
     _verb(r"(?:please )?make (?:yourself|me) a (?:new )?tool\b.*", selfwork.make_a_tool, "make yourself a tool"),
     _verb(r"roll back (?:the|that) tool\W*", selfwork.roll_back, "roll back the tool"),
