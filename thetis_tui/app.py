@@ -22,6 +22,7 @@ from thetis_tui.asking import Asking
 from thetis_tui.door import Connect, Door
 from thetis_tui.early import Early
 from thetis_tui.fatal import Fatal
+from thetis_tui.finding import Finding
 from thetis_tui.leaving import Leaving
 from thetis_tui.messages import Told
 from thetis_tui.performing import Performing
@@ -78,6 +79,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
         self.speech = Speech(self)
         self.leaving = Leaving(self)
         self.asking = Asking(self)
+        self.finding = Finding(self)
         self.desk = Desk(self.state)
         self._wanted = conversation
         self._interrupted_at = float("-inf")

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from thetis_kernel.errors import DeadlineExceeded, IpcError
+from thetis_kernel.protocol import asking as a
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Approval, BlobRef
+from thetis_kernel.protocol.events import Approval, BlobRef, Question
 from thetis_kernel.protocol.ids import new_event_id
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
@@ -128,6 +129,19 @@ class GatewayClient:
         """Take words out of the queue."""
         return await self._peer.call(q.RecallQueued(session=session, id=identifier))
 
+    async def questions(self, session: str) -> list[Question]:
+        """What the agent asks and nobody answered yet."""
+        return await self._peer.call(a.ListQuestions(session=session))
+
+    async def answer_question(self, session: str, identifier: str, answers: Sequence[a.Given], *, event_id: str = "") -> int:
+        """Answer all of one question event; a turn goes on with it."""
+        return await self._peer.call(a.AnswerQuestion(
+            session=session, id=identifier, answers=list(answers), event_id=event_id or new_event_id()))
+
+    async def compact(self, session: str, hint: str = "") -> str:
+        """Have the conversation's middle summed up; the id of the turn that does it."""
+        return await self._peer.call(a.Compact(session=session, hint=hint))
+
     async def say_queued(self, session: str) -> bool:
         """Begin a turn with the next words of the queue."""
         return await self._peer.call(q.SayQueued(session=session))
@@ -147,8 +161,9 @@ class GatewayClient:
     async def render(self, session: str, after: int, upto: int) -> list[RenderedEvent]:
         return await self._peer.call(c.RenderEvents(session=session, after=after, upto=upto))
 
-    async def search(self, query: str, limit: int = 50) -> list[c.SearchHit]:
-        return await self._peer.call(c.Search(query=query, limit=limit))
+    async def search(self, query: str, limit: int = 50, session: str = "") -> list[c.SearchHit]:
+        """Places where all words stand, newest first, in every conversation or in `session` alone."""
+        return await self._peer.call(c.Search(query=query, limit=limit, session=session))
 
     async def diff(self, session: str) -> c.DiffText:
         return await self._peer.call(c.GetDiff(session=session))

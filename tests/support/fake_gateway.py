@@ -290,6 +290,7 @@ class FakeGateway:
             c.SearchHit(session, event.seq, event.kind, gist(event))
             for session, log in self.logs.items()
             for event in log
+            if not ask.session or session == ask.session
             if event.kind in ("user", "assistant") and ask.query.lower() in event.raw.decode().lower()
         ]
         return hits[: ask.limit]

@@ -15,6 +15,15 @@ from thetis_tui.commands.conversations import (
 from thetis_tui.commands.home import Back, Home, Nth, Search
 from thetis_tui.commands.keeping import Archive, Delete, Title
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
+from thetis_tui.commands.reading import (
+    BlockAbove,
+    BlockBelow,
+    CopyBlock,
+    Find,
+    MessageAbove,
+    MessageBelow,
+    OpenFile,
+)
 from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPrompt, Unfold
@@ -22,7 +31,8 @@ from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPr
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
     Mode(), Network(), CarryOut(), Skill(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
-    Diff(), EventLog(), Conversations(), Unfold(),
+    Diff(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+    MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )
 BY_ID: dict[str, Command] = {command.id: command for command in ALL}

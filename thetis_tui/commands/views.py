@@ -50,13 +50,19 @@ class Diff(Command):
 
 class Unfold(Command):
     id = "unfold"
-    title = "Unfold or fold everything"
-    help = "Show tool output, thoughts and long texts in full, or fold them again."
+    title = "Unfold or fold"
+    help = "Show tool output, thoughts and long texts in full, or fold them again: the marked block, or all of them."
     keys = "ctrl+o"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
+        from thetis_tui.widgets.rows.base import FoldRow
+
         transcript = app.desk.view.transcript
-        transcript.unfold_all(not transcript.unfolded)
+        chosen = transcript.chosen
+        if isinstance(chosen, FoldRow):
+            chosen.fold(not chosen.unfolded)
+        else:
+            transcript.unfold_all(not transcript.unfolded)
 
 
 class ToPrompt(Command):
@@ -69,6 +75,7 @@ class ToPrompt(Command):
         return app.state.turn is None and not app.speech.holds()
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
+        app.desk.view.transcript.choose(None)
         app.desk.to_prompt()
 
 

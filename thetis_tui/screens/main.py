@@ -30,6 +30,7 @@ from thetis_tui.widgets.below import Below
 from thetis_tui.widgets.composer import Composer
 from thetis_tui.widgets.conversation import ConversationView
 from thetis_tui.widgets.eventlog import EventPane
+from thetis_tui.widgets.findbar import FindBar
 from thetis_tui.widgets.heading import Banner, Heading, ProgressLine
 from thetis_tui.widgets.prompt import Prompt
 from thetis_tui.widgets.queue import QueueStrip
@@ -58,6 +59,7 @@ class Desk(Screen[None]):
         self.heading = Heading()
         self.progress = ProgressLine()
         self.banner = Banner()
+        self.find = FindBar()
         self.composer = Composer(lambda: state.now())
         self.status = StatusBar()
         self.pane = EventPane()
@@ -93,6 +95,7 @@ class Desk(Screen[None]):
                 yield self.banner
                 yield self.progress
                 yield self.views
+                yield self.find
                 yield self.composer
         yield self.status
 
@@ -353,6 +356,20 @@ class Desk(Screen[None]):
             await self.view.to_end()
         else:
             getattr(transcript, f"scroll_{event.how}")(animate=False)
+
+    @on(FindBar.Changed)
+    def _look_for(self, event: FindBar.Changed) -> None:
+        self.run_worker(self.thetis.finding.again(event.words), exclusive=True, group="find")
+
+    @on(FindBar.Stepped)
+    def _step(self, event: FindBar.Stepped) -> None:
+        self.run_worker(self.thetis.finding.again("", event.by), exclusive=True, group="find")
+
+    @on(FindBar.Closed)
+    def _found(self) -> None:
+        self.find.stop()
+        self.thetis.finding.end()
+        self.prompt.focus()
 
     @on(Below.Wanted)
     async def _to_end(self) -> None:

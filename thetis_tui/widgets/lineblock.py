@@ -16,6 +16,20 @@ from textual.widget import Widget
 from thetis_tui.lines import Line, copied
 
 
+def places(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where `words` (in lower case) stand in a line, as (start, end); [] where case changes the number of characters."""
+    low = text.casefold() if words else ""
+    if len(low) != len(text):
+        return []
+    out = []
+    for word in words:
+        at = low.find(word)
+        while at >= 0:
+            out.append((at, at + len(word)))
+            at = low.find(word, at + len(word))
+    return out
+
+
 class LineBlock(Widget):
     """Subclasses build lines for a width; `rebuild` after anything they depend on has changed."""
 
@@ -28,6 +42,7 @@ class LineBlock(Widget):
         self._lines: list[Line] = []
         self._lines_width = -1
         self._strips: LRUCache[tuple[int, int, int], tuple[Line, Strip]] = LRUCache(512)
+        self._words: tuple[str, ...] = ()
 
     def build(self, width: int) -> list[Line]:
         """The lines for `width` cells."""
@@ -38,6 +53,14 @@ class LineBlock(Widget):
         if self._lines_width != width:
             self._lines, self._lines_width = self.build(width), width
         return self._lines
+
+    def point_out(self, words: str) -> None:
+        """Make these words stand out wherever they are; "" nowhere."""
+        parts = tuple(words.casefold().split())
+        if parts != self._words:
+            self._words = parts
+            self._strips.clear()
+            self.refresh()
 
     def rebuild(self, *, layout: bool = True) -> None:
         """The content has changed; `layout=False` when the number of lines cannot have."""
@@ -88,6 +111,8 @@ class LineBlock(Widget):
         span = selection.get_span(y) if selection is not None else None
         if line.fill:
             content = content.stylize_before(line.fill, line.inset, len(content))
+        for start, end in places(content.plain, self._words):
+            content = content.stylize("$text on $warning 40%", start, end)
         if span is not None:
             start, end = span
             chosen = Style.from_styles(self.screen.get_component_styles("screen--selection"))

@@ -48,6 +48,8 @@ class Transcript(VerticalScroll, can_focus=False):
     def __init__(self) -> None:
         super().__init__()
         self.unfolded = False
+        self.chosen: Row | None = None
+        self.words = ""
         self.lively: list[Row] = []
         self._rows: dict[int, list[Row]] = {}
         self._calls: dict[str, ToolRow] = {}
@@ -193,6 +195,50 @@ class Transcript(VerticalScroll, can_focus=False):
         """The mounted row of a call."""
         return self._calls.get(call_id)
 
+    # --- the row one works with
+
+    def choose(self, row: Row | None) -> None:
+        """Mark a row for copying, folding, opening; None marks none."""
+        if self.chosen is not None:
+            self.chosen.remove_class("-chosen")
+        self.chosen = row
+        if row is not None:
+            row.add_class("-chosen")
+
+    def step(self, by: int, kind: type[Row] = Row) -> Row | None:
+        """The row of `kind` above (-1) or below (+1) the chosen one, or the last in view; None when there is none."""
+        rows = [row for row in self.children if isinstance(row, Row)]
+        if self.chosen in rows:
+            at = rows.index(self.chosen)
+        else:
+            seen = [n for n, row in enumerate(rows) if row.region.overlaps(self.region)]
+            at = seen[-1] + 1 if seen else len(rows)
+        beyond = rows[:at][::-1] if by < 0 else rows[at + 1 :]
+        return next((row for row in beyond if isinstance(row, kind)), None)
+
+    def reveal(self, row: Row) -> None:
+        """Bring a mounted row into view with as little movement as possible; the end is not followed meanwhile."""
+        placed = self._arranged.placements if self._arranged is not None else []
+        region = next((p.region for p in placed if p.widget is row), None)
+        if region is None:
+            return
+        top, height = round(self.scroll_y), self.size.height
+        if region.y < top or region.height >= height:
+            to = region.y - 1
+        elif region.bottom > top + height:
+            to = region.bottom - height + 1
+        else:
+            return
+        if to < self.max_scroll_y:
+            self.release_anchor()
+        self.scroll_to(y=max(0, to), animate=False, immediate=True)
+
+    def point_out(self, words: str) -> None:
+        """Make words stand out in every row, and in those to come."""
+        self.words = words
+        for row in self.query(Row):
+            row.point_out(words)
+
     # --- live rows
 
     def live(self, row: Row) -> None:
@@ -260,10 +306,14 @@ class Transcript(VerticalScroll, can_focus=False):
         if before is None and self.lively:
             before = self.lively[0]
         await self.mount(*rows, before=before)
+        for row in rows if self.words else ():
+            row.point_out(self.words)
         self._space(rows)
 
     async def _remove(self, rows: list[Row]) -> None:
         if rows:
+            if self.chosen in rows:
+                self.choose(None)
             await self.remove_children(rows)
             self._space([self.children[0]] if self.children else [])
 

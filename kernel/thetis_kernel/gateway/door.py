@@ -14,11 +14,12 @@ from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.gateway.skills.door import handlers as skill_handlers
 from thetis_kernel.gateway.words import sendable
+from thetis_kernel.protocol import asking as a
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
-from thetis_kernel.protocol.events import Approval, BlobRef
+from thetis_kernel.protocol.events import Approval, BlobRef, Question
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.toolhost.devkit import CHANGING
 
@@ -155,7 +156,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         return await gateway.renderer.render([event for event in events if event.seq <= ask.upto])
 
     async def search(ask: c.Search) -> list[c.SearchHit]:
-        hits = await asyncio.to_thread(gateway.log.store.search, ask.query, min(max(ask.limit, 1), 500))
+        hits = await asyncio.to_thread(gateway.log.store.search, ask.query, min(max(ask.limit, 1), 500), ask.session)
         return [c.SearchHit(session=h.session, seq=h.seq, kind=h.kind, snippet=h.snippet) for h in hits]
 
     async def diff(ask: c.GetDiff) -> c.DiffText:
@@ -189,6 +190,19 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def subscribe(ask: c.Subscribe) -> None:
         session = await gateway.conversations.find(ask.session) if ask.session else ""
         gateway.broadcast.subscribe(hearer(), session)
+
+    async def questions(ask: a.ListQuestions) -> list[Question]:
+        return await gateway.questions.open(await gateway.conversations.find(ask.session))
+
+    async def answer_question(ask: a.AnswerQuestion) -> int:
+        only_a_person("An agent's question")
+        session, who = await gateway.conversations.find(ask.session), attended()
+        seq = await asyncio.shield(gateway.questions.answer(session, ask.id, ask.answers, ask.event_id, attended=who))
+        gateway.changed(session)
+        return seq
+
+    async def compact(ask: a.Compact) -> str:
+        return await in_line(ask.session, lambda session: gateway.turns.compact(session, sendable(ask.hint) if ask.hint else ""))
 
     async def spending(ask: c.GetSpending) -> dict[str, Spent]:
         return (await gateway.log.state(await gateway.conversations.find(ask.session))).spent
@@ -237,5 +251,8 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.AddRule: add_rule,
         c.RevokeRule: revoke_rule,
         c.Shutdown: shutdown,
+        a.ListQuestions: questions,
+        a.AnswerQuestion: answer_question,
+        a.Compact: compact,
         **skill_handlers(gateway, only_a_person),
     }

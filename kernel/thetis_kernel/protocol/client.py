@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from thetis_kernel.protocol.approvals import Decision, Rule
+from thetis_kernel.protocol.asking import ASKING_ASKS
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
@@ -65,7 +66,7 @@ class Status(msgspec.Struct, frozen=True):
 
     `consent`: whether unwalled commands were allowed for this root: "", allow, deny. `notices`: sentences to show once.
     `root_problem`: why no turn can run here, "" when one can; `root_offer`: what `AcceptOffer` would do about it (init,
-    first-commit), "" for nothing.
+    first-commit), "" for nothing. `safe`: only shipped guests serve.
     """
 
     version: str
@@ -84,6 +85,7 @@ class Status(msgspec.Struct, frozen=True):
     uncommitted: int = -1
     root_problem: str = ""
     root_offer: str = ""
+    safe: bool = False
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -216,10 +218,11 @@ class RenderEvents(Ask[list[RenderedEvent]], frozen=True, tag="client.render"):
 
 
 class Search(Ask[list[SearchHit]], frozen=True, tag="client.search"):
-    """Full-text search over all conversations of the root."""
+    """Full-text search over all conversations of the root, or in `session` alone; newest first."""
 
     query: str
     limit: int = 50
+    session: str = ""
 
 
 class GetDiff(Ask[DiffText], frozen=True, tag="client.diff"):
@@ -388,7 +391,7 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
-    *QUEUE_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule,
+    *QUEUE_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule,
     RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

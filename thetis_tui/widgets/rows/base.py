@@ -33,6 +33,10 @@ class Row(LineBlock):
         super().__init__(classes=classes)
         self.seq = seq
 
+    def source(self) -> str:
+        """What the row shows, as text to copy: Markdown, a patch, a command's output as they are, folded or not."""
+        return ""
+
 
 class FoldRow(Row, can_focus=True):
     """A row that shows part of its body until it is unfolded (click, or Enter on it).

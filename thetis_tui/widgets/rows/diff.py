@@ -8,7 +8,7 @@ from thetis_kernel.protocol.blocks import Block
 from thetis_tui import diffs
 from thetis_tui.difflines import diff_lines
 from thetis_tui.lines import Line
-from thetis_tui.sanitise import one_line
+from thetis_tui.sanitise import one_line, visible
 from thetis_tui.text import cut
 from thetis_tui.widgets.rows.base import FoldRow
 
@@ -26,6 +26,9 @@ class DiffRow(FoldRow):
         super().__init__(block.seq)
         self.block = block
         self._parsed = diffs.parse(block.body)
+
+    def source(self) -> str:
+        return visible(self.block.body)
 
     def head(self, width: int) -> list[Line]:
         added, removed = diffs.tally(self._parsed)

@@ -54,6 +54,9 @@ class UserRow(FoldRow):
         self.state = state
         self.rebuild()
 
+    def source(self) -> str:
+        return self.text
+
     def body(self, width: int) -> list[Line]:
         style = "$text-muted" if self.state in ("sending", "waiting") else ""
         text = Content(self.text.expandtabs(4))
@@ -77,7 +80,6 @@ class ProseRow(Row):
         super().__init__(seq)
         self.document = Document(visible(text), growing=growing)
 
-    @property
     def source(self) -> str:
         """The Markdown shown, made safe."""
         return self.document.source
@@ -92,10 +94,11 @@ class ProseRow(Row):
         """The durable text: goes on from what was streamed when it fits, replaces it when it does not."""
         safe = visible(text)
         self.document.growing = False
-        if safe == self.source:
+        shown = self.source()
+        if safe == shown:
             self.rebuild()
-        elif self.source and safe.startswith(self.source):
-            self.append(safe[len(self.source) :])
+        elif shown and safe.startswith(shown):
+            self.append(safe[len(shown) :])
         else:
             self.document = Document(safe)
             self.rebuild()
@@ -129,6 +132,9 @@ class ThinkingRow(FoldRow):
         self.text, self.live = visible(text), False
         self.rebuild()
 
+    def source(self) -> str:
+        return self.text.strip()
+
     def head(self, width: int) -> list[Line]:
         label = "Thinking…" if self.live else "Thought"
         line = Content.styled(f"∴ {label}", "$text-muted italic")
@@ -161,6 +167,10 @@ class NoteRow(FoldRow):
     def __init__(self, block: Block) -> None:
         super().__init__(block.seq, unfolded=False, classes="-incident" if block.kind == "incident" else None)
         self.block = block
+
+    def source(self) -> str:
+        fields = [f"{one_line(label)}: {one_line(value)}" for label, value in self.block.fields]
+        return "\n".join(part for part in (one_line(self.block.title), visible(self.block.body), *fields) if part)
 
     def head(self, width: int) -> list[Line]:
         style = TONES.get(self.block.tone, "$text-error" if self.block.kind == "incident" else "$text-muted")
@@ -209,6 +219,9 @@ class TurnRow(Row):
     def __init__(self, block: Block) -> None:
         super().__init__(block.seq)
         self.block = block
+
+    def source(self) -> str:
+        return " · ".join(part for part in (one_line(self.block.title), one_line(self.block.body)) if part)
 
     def build(self, width: int) -> list[Line]:
         block = self.block

@@ -23,6 +23,8 @@ _GLYPHS = {
     "muted": ("○", "$text-disabled"),
 }
 _LIVE_LINES = 6
+_COPIED = 400
+"""Lines of output that is still coming that are copied: all that is kept."""
 
 
 class ToolRow(FoldRow):
@@ -70,6 +72,12 @@ class ToolRow(FoldRow):
         if not self.results:
             self.output = output
             self.rebuild()
+
+    def source(self) -> str:
+        title = [one_line(f"{self.call.title} {self._detail()}")] if self.call is not None else []
+        bodies = [visible(block.body).rstrip("\n") for block in self._blocks() if block.body]
+        live = self.output.tail(_COPIED) if self.output is not None else []
+        return "\n".join([*title, *bodies, *live])
 
     # --- lines
 
