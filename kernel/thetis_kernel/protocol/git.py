@@ -213,7 +213,8 @@ class Diff(Ask[DiffText], frozen=True, tag="git.diff"):
 
 class BranchInfo(msgspec.Struct, frozen=True):
     """Where a conversation's branch stands. `ahead`, `behind` count commits against `trunk`; `dirty` uncommitted paths
-    in its worktree (0 without one); `filtered` names changed paths that block a merge because a filter owns them."""
+    in its worktree (0 without one); `filtered` names changed paths that block a merge because a filter owns them.
+    `merging`: the commit an open merge brings in ("" = none), `unresolved` its files that still hold marks."""
 
     branch: str
     tip: str
@@ -225,6 +226,8 @@ class BranchInfo(msgspec.Struct, frozen=True):
     dirty: int
     worktree: str = ""
     filtered: list[str] = []
+    merging: str = ""
+    unresolved: list[str] = []
 
 
 class BranchStatus(Ask[BranchInfo], frozen=True, tag="git.branch-status"):

@@ -30,7 +30,7 @@ from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.layout import record_directory
 from thetis_kernel.repo.library import GIT_ERRORS, commit_of, common_directory, objects_of
 from thetis_kernel.repo.locks import locked
-from thetis_kernel.repo.marker import Move, write_marker
+from thetis_kernel.repo.marker import Marker, Move, write_marker
 from thetis_kernel.repo.merging import Merged, marked, merge_commits
 from thetis_kernel.repo.moving import move, settled
 from thetis_kernel.repo.opening import Opened, not_materialised, open_worktree
@@ -90,7 +90,7 @@ def complete(root: str, branch: str, message: str, job: Job) -> Moved:
         repository, record, marker = opened
         if not marker.merging:
             raise _no_merge(branch)
-        left = unresolved(opened)
+        left = unresolved(marker)
         if left:
             raise RepoError(f"These files still hold marks of the conflict: {', '.join(left)}.", kind="unresolved",
                             hint="Make each what it should be, without the lines <<<<<<<, ======= and >>>>>>>.", paths=left)
@@ -149,11 +149,11 @@ def refuse_open(opened: Opened) -> None:
                         hint="Complete it once its conflicts are resolved, or abort it.")
 
 
-def unresolved(opened: Opened) -> list[str]:
+def unresolved(marker: Marker) -> list[str]:
     """Files of an open merge that still hold marks."""
     found = []
-    with beneath.opened(Path(opened.marker.worktree)) as top:
-        for path in opened.marker.conflicts:
+    with beneath.opened(Path(marker.worktree)) as top:
+        for path in marker.conflicts:
             if marked(beneath.read(top, path, MAX_FILE).data):
                 found.append(shown(path))
     return found

@@ -24,8 +24,13 @@ def read_files(root: str, commit: str, directory: str) -> dict[str, str]:
         tree = tree / part
     found: dict[str, str] = {}
     if isinstance(tree, pygit2.Tree):
-        _collect(tree, "", found, [MAX_BYTES])
+        collect(tree, "", found)
     return found
+
+
+def collect(tree: pygit2.Tree, prefix: str, found: dict[str, str]) -> None:
+    """Put the text files of `tree` into `found`, by path. Raises RepoError `too-large`."""
+    _collect(tree, prefix, found, [MAX_BYTES])
 
 
 def _collect(tree: pygit2.Tree, prefix: str, found: dict[str, str], room: list[int]) -> None:

@@ -10,6 +10,7 @@ from pygit2.enums import DeltaStatus, SortMode
 
 from thetis_kernel.protocol.git import BranchInfo, Commit, History
 from thetis_kernel.repo.attributes import Attributes
+from thetis_kernel.repo.branching import unresolved
 from thetis_kernel.repo.changes import worktree_dirt
 from thetis_kernel.repo.diff import begin_of
 from thetis_kernel.repo.inspection import find_git_directory, locate
@@ -49,6 +50,8 @@ def branch_status(root: str, branch: str, trunk: str) -> BranchInfo:
         dirty=worktree_dirt(worktree) if worktree is not None else 0,
         worktree=marker.worktree if there and marker is not None else "",
         filtered=_filtered(attributes, deltas[:MAX_LOOKED_UP]),
+        merging=marker.merging if there and marker is not None else "",
+        unresolved=unresolved(marker) if there and marker is not None else [],
     )
 
 

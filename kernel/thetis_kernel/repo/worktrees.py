@@ -17,7 +17,8 @@ from thetis_kernel.protocol.git import Notice, Removed, Worktree
 from thetis_kernel.repo import lease, refs
 from thetis_kernel.repo.changes import worktree_dirt
 from thetis_kernel.repo.durable import sync_directory
-from thetis_kernel.repo.inspection import find_git_directory, locate
+from thetis_kernel.repo.forward import finish_forward
+from thetis_kernel.repo.inspection import find_git_directory, locate, open_root
 from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.layout import record_directory
 from thetis_kernel.repo.library import GIT_ERRORS, open_git_directory
@@ -72,7 +73,7 @@ def remove_worktree(root: str, branch: str, job: Job, *, discard: bool) -> Remov
 def sweep(root: str, job: Job) -> list[Notice]:
     """Finish removals, throw away half-made worktrees, free leases of the dead, name lost worktrees."""
     common = locate(root)
-    notices: list[Notice] = []
+    notices = [Notice("merge", sentence) for sentence in finish_forward(open_root(root), job)]
     for record, _ in list(_ours(common)):
         try:
             with locked(record, job):

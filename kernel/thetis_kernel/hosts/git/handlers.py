@@ -9,6 +9,7 @@ from typing import Any
 
 from thetis_kernel.crash import point
 from thetis_kernel.errors import IpcError, RepoError
+from thetis_kernel.hosts.git.branches import branch_handlers
 from thetis_kernel.ipc.threads import AskHandlers, Serving, ThreadPeer
 from thetis_kernel.ipc.vocabulary import tag_of
 from thetis_kernel.protocol import git
@@ -70,6 +71,7 @@ class Handlers:
             git.ReleaseWorktree: self._release,
             git.ReadFiles: lambda ask, _: read_files(ask.root, ask.commit, ask.directory),
         }
+        handlers.update(branch_handlers(self._job))
         return {kind: self._observed(tag_of(kind), handler) for kind, handler in handlers.items()}
 
     def overdue(self, grace: float) -> str:
