@@ -143,6 +143,7 @@ BUILTIN: tuple[Tool, ...] = (
             "key content",
             key=_text("a short identifier, such as plan or decision-database", minLength=1, maxLength=80),
             content=_text("what to keep; empty forgets the note"),
+            scope=_text("project: for every conversation of this project", enum=["conversation", "project"]),
         ),
         "notes.remember",
         mutating=False,
@@ -150,7 +151,11 @@ BUILTIN: tuple[Tool, ...] = (
     Tool(
         "recall",
         "Read a note of this conversation by its key, or all of them without a key.",
-        _schema("", key=_text("the note's key; leave out to list all")),
+        _schema(
+            "",
+            key=_text("the note's key; leave out to list all"),
+            scope=_text("default: conversation", enum=["conversation", "project"]),
+        ),
         "notes.recall",
         mutating=False,
     ),

@@ -16,7 +16,7 @@ from summing import LIMITS, Cancelled, retold, summed_up
 from thetis_guest import HostError, session, sys
 from thetis_guest.lenient import flag, mapping, number
 
-DEFAULTS = {"enabled": 1, "threshold_percent": 60, "target_percent": 25, "keep_head": 4, "keep_tail": 30}
+DEFAULTS = {"threshold_percent": 60, "target_percent": 25, "keep_head": 4, "keep_tail": 30}
 """Of [context]; percentages of the model's window."""
 DEFAULT_WINDOW = 200_000
 FULL_PERCENT = 95
@@ -34,19 +34,19 @@ MEMORY = "compaction"
 
 
 class Compactor:
-    """The compactions of one turn. `overhead`: tokens of the system prompt and the tools."""
+    """The compactions of one turn."""
 
-    def __init__(self, turn: dict[str, Any], max_tokens: int, overhead: int) -> None:
+    def __init__(self, turn: dict[str, Any], max_tokens: int) -> None:
         told = mapping(turn, "context")
+        self._enabled = told.get("enabled") is not False
         self._settings = {key: number(told, key, value) for key, value in DEFAULTS.items()}
         self.window = number(mapping(turn, "model"), "window", DEFAULT_WINDOW) or DEFAULT_WINDOW
         self._holds = max(self.window - max_tokens, self.window // 2)
-        self._overhead = overhead
         self._remembered: dict[str, Any] | None = None
 
     def due(self, now: int) -> bool:
         """Whether a request of `now` tokens is compacted first."""
-        if not self._settings["enabled"] or now <= self._percent("threshold_percent"):
+        if not self._enabled or now <= self._percent("threshold_percent"):
             return False
         return now >= number(self._memory(), "wait") or self._full(now)
 

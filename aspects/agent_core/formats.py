@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import elsewhere
@@ -21,6 +22,8 @@ import terminals
 from cutting import head
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
 
+ORIGINAL_CHARS = 12_000
+"""Characters of one part of an event that is read again."""
 LONG_LINE = 2_000
 """Characters of one line of a file before the rest of the line is left out (a minified file is one line)."""
 
@@ -199,10 +202,37 @@ def _recall(value: Any, args: dict[str, Any]) -> str:
     if not notes:
         key = text(args, "key")
         return f"no note named {key!r}; recall without a key lists all" if key else "no notes yet"
-    return "\n".join(f"{text(item, 'key')}: {text(item, 'content')}" for item in notes)
+    return "\n".join(f"{text(item, 'key')}: {text(item, 'content')}{_origin(item)}" for item in notes)
+
+
+def _origin(note: dict[str, Any]) -> str:
+    """When it was kept and by whom: what was true then may have changed."""
+    made = datetime.fromtimestamp(number(note, "ts_ms") / 1000, UTC) if 0 < number(note, "ts_ms") < 1 << 42 else None
+    told = [made.strftime("%Y-%m-%d %H:%M UTC") if made else "", text(note, "origin")]
+    return f"  [{', '.join(filter(None, told))}]" if any(told) else ""
+
+
+def _answered(value: Any, args: dict[str, Any]) -> str:
+    return text(value, "message") or json.dumps(value, ensure_ascii=False)
+
+
+def _originals(value: Any, args: dict[str, Any]) -> str:
+    from retelling import Retelling  # it reads results, too
+
+    told = Retelling(ORIGINAL_CHARS)
+    lines = [line for line in (told.told(event) for event in objects(value, "events")) if line]
+    following = number(value, "next")
+    if following:
+        lines.append(f"[more: go on with recall_span first={following} last={number(args, 'last')}]")
+    return "\n".join(lines) or "(events that say nothing to you)"
 
 
 READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "answer": _answered,
+    "session.recall-span": _originals,
+    "session.ask": lambda value, args: "Asked. The answer comes with the next turn.",
+    "notes.remember-for-all": lambda value, args: f"noted {text(args, 'key')} for every conversation of this project",
+    "notes.recall-for-all": _recall,
     "files.read-file": _read,
     "files.write-file": _write,
     "files.edit-file": _edit,

@@ -16,6 +16,10 @@ SAME_FAILURES = 3
 CUT_REPLIES = 3
 """Replies in a row that ran into the output limit before the turn ends."""
 REPEATED = "repeated-failure"
+TODOS_OPEN = "todos"
+"""What the agent's reminder of open todos is about."""
+REMINDERS = 2
+"""Of open todos, in one turn."""
 DEFAULT_LIMITS = {"iterations": 60, "tokens": 2_000_000, "wall_ms": 3_600_000}
 
 
@@ -28,6 +32,7 @@ class Progress:
     def _begin(self, turn: str) -> None:
         self.iterations = 0
         self.cut_replies = 0
+        self.reminders = 0
         self._turn = turn
         self._running: dict[str, tuple[str, bool]] = {}
         self._failures: dict[str, int] = {}
@@ -47,6 +52,8 @@ class Progress:
             self._running[text(body, "call")] = f"{text(body, 'name')} {shown}", flag(body, "mutating")
         elif kind == "tool-result":
             self._result(body)
+        elif kind == "system-note" and text(body, "about") == TODOS_OPEN:
+            self.reminders += 1
         elif kind == "system-note" and text(body, "about") == REPEATED:
             self._warned.update(call for call, count in self._failures.items() if count >= SAME_FAILURES)
 

@@ -6,6 +6,7 @@ the beginning. Must not decide anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from guards import Progress
@@ -13,7 +14,7 @@ from meter import Meter
 from project import Projector
 from state import State
 from thetis_guest import session
-from thetis_guest.lenient import flag, number, objects, text
+from thetis_guest.lenient import flag, mapping, number, objects, text
 
 PAGE_BYTES = 1 << 20
 
@@ -22,21 +23,26 @@ class History:
     """The folds over the log. `seen`: the newest event's seq.
 
     `model`: the id of the model that will be asked; `state`: what the conversation is besides its messages, kept up to
-    date; `overhead`: tokens of a request besides the messages.
+    date; `deferred`: the tools whose definitions a result must refer to, given the newest compaction.
     """
 
-    def __init__(self, model: str, state: State, overhead: int = 0) -> None:
+    def __init__(self, model: str, state: State, deferred: Callable[[int], frozenset[str]] | None = None) -> None:
         self.seen = 0
         self.compacted = 0
         """The newest compaction's seq."""
         self.progress = Progress()
         self.state = state
-        self.meter = Meter(overhead)
-        self._overhead = overhead
+        self.opening = ""
+        """The first words of the person."""
+        self.overhead = 0
+        """Tokens of a request besides the messages."""
+        self.meter = Meter(0)
+        self._deferred = deferred or (lambda compacted: frozenset())
         self._model = model
-        self._projector = Projector(model)
+        self._projector = Projector(model, self._deferred(0))
         self._cursor = 0
         self._whole = False
+        self._wish: str | None = None
 
     def refresh(self) -> None:
         """Take in what was logged since the last time; the first time, everything."""
@@ -45,10 +51,8 @@ class History:
             events = objects(page, "events")
             if self._whole and any(text(event, "kind") == "compaction" for event in events):
                 # Written in this turn. What it stands for was taken in before; a reading from the beginning leaves it out.
-                self._projector = Projector(self._model)
-                self.meter = Meter(self._overhead)
-                self._cursor = 0
-                self._whole = False
+                self.compacted = max(number(event, "seq") for event in events if text(event, "kind") == "compaction")
+                self.again()
                 continue
             for event in events:
                 self._projector.feed(event)
@@ -57,14 +61,37 @@ class History:
                     self.progress.feed(event)
                     self.state.feed(event)
                     self.seen = number(event, "seq")
+                    if text(event, "kind") == "setting-changed" and text(mapping(event, "body"), "name") == "compact":
+                        self._wish = text(mapping(event, "body"), "value")
+                if not self.opening and text(event, "kind") == "user":
+                    self.opening = text(mapping(event, "body"), "text")
                 if text(event, "kind") == "compaction":
                     self.compacted = max(self.compacted, number(event, "seq"))
+                    self._wish = None
             cursor = number(page, "next", self._cursor)
             stuck = cursor <= self._cursor
             self._cursor = max(cursor, self._cursor)
             if stuck or flag(page, "end"):
                 self._whole = True
-                return
+                if self._projector.deferred == self._deferred(self.compacted):
+                    return
+                self.again()
+
+    def again(self) -> None:
+        """Read everything anew at the next refresh."""
+        self._projector = Projector(self._model, self._deferred(self.compacted))
+        self.meter = Meter(self.overhead)
+        self._cursor = 0
+        self._whole = False
+
+    def take_wish(self) -> str | None:
+        """What a person asked to keep when they had this conversation compacted and nothing was since; told once."""
+        wish, self._wish = self._wish, None
+        return wish
+
+    def weigh(self, overhead: int) -> None:
+        """Tokens of a request besides the messages, from now on."""
+        self.overhead = self.meter.overhead = overhead
 
     def everything(self) -> list[dict[str, Any]]:
         """The events of the conversation as it stands, read again."""

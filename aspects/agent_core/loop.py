@@ -14,11 +14,13 @@ from compacting import Compactor
 from guards import REPEATED, SAME_FAILURES, limit_reached
 from history import History
 from prompt import system_prompt
+from reminding import reminded
 from state import State
 from summing import Cancelled
+from surface import Tools
 from thetis_guest import HostError, llm, session, tooling
 from thetis_guest.lenient import flag, mapping, number, objects, text
-from toolbox import CHANGES_TOOLS, Toolbox, read_only
+from toolbox import read_only
 
 DEFAULT_MAX_TOKENS = 8192
 FAILURES = {
@@ -35,12 +37,16 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
     """Carry one turn to its end. `turn` and the answer: see `handle-turn` in the contract."""
     mode, model = mapping(turn, "mode"), mapping(turn, "model")
     restricted = read_only(mode)
-    toolbox = Toolbox(tooling.registry(), restricted, text(mode, "id"))
     max_tokens = number(model, "max_output", DEFAULT_MAX_TOKENS)
-    request = {"system": system_prompt(turn, restricted), "tools": toolbox.definitions(), "max_tokens": max_tokens}
-    overhead = len(json.dumps([request["system"], request["tools"]])) // CHARACTERS_A_TOKEN
-    history = History(text(model, "id"), State(turn), overhead)
-    compactor = Compactor(turn, max_tokens, overhead)
+    request: dict[str, Any] = {"system": system_prompt(turn, restricted), "max_tokens": max_tokens}
+    state = State(turn)
+    tools = Tools(turn, restricted, state)
+    history = History(text(model, "id"), state, tools.deferred)
+    history.refresh()
+    tools.begin(history.opening)
+    request |= tools.part(history.compacted)
+    history.weigh(len(json.dumps([request["system"], request["tools"]])) // CHARACTERS_A_TOKEN)
+    compactor = Compactor(turn, max_tokens)
     if "compact" in turn:  # a person asked for this and nothing else
         return _compacted(compactor, history, text(mapping(turn, "compact"), "hint"))
     overflowed = False
@@ -61,10 +67,11 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
             history.refresh()
 
         try:
-            if "compact" in inbox:
-                compactor.compact(history, "asked", text(mapping(inbox, "compact"), "hint"))
+            if (wish := history.take_wish()) is not None:
+                compactor.compact(history, "asked", wish)
             elif compactor.due(history.meter.now()):
                 compactor.compact(history, "threshold")
+            request |= tools.part(history.compacted)
             reply = _asked({**request, "messages": history.messages(), "record": True, "seen": history.seen})
             end, detail = text(reply, "end"), text(reply, "detail")
             if end == "context-overflow" and not overflowed:
@@ -82,22 +89,27 @@ def run_turn(turn: dict[str, Any]) -> dict[str, Any]:
 
         calls = _calls(reply)
         if calls:
-            resolved = [toolbox.resolve(call) for call in calls]
-            tooling.invoke_many(resolved)
-            if any(
-                text(call, "op") in CHANGES_TOOLS for call in resolved
-            ):  # a tool it has just made can be called at once
-                toolbox = Toolbox(tooling.registry(), restricted, text(mode, "id"))
-                request["tools"] = toolbox.definitions()
+            resolved = [tools.resolve(call) for call in calls]
+            results = tooling.invoke_many(resolved)
+            tools.ran(resolved)
+            if any(_asks(call, result) for call, result in zip(resolved, results, strict=False)):
+                return _ended("asked", "", history)
         if end == "max-tokens":
             _note("limit", _CUT.format(tokens=max_tokens))
         elif not calls:
             inbox = session.poll_inbox()
             if flag(inbox, "cancelled"):
                 return _ended("cancelled", "", history)
-            if not any(number(nudge, "seq") > history.seen for nudge in objects(inbox, "nudges")):
+            if any(number(nudge, "seq") > history.seen for nudge in objects(inbox, "nudges")):
+                continue
+            if end == "refusal" or restricted or not reminded(history):
                 declined = "The model declined to answer." if end == "refusal" else ""
                 return _ended("stop", detail or declined, history)
+
+
+def _asks(call: dict[str, Any], result: dict[str, Any]) -> bool:
+    """Whether the call put a question to the person: the turn ends, the answer begins another."""
+    return text(call, "op") == "session.ask" and text(result, "outcome") == "ok"
 
 
 def _asked(request: dict[str, Any]) -> dict[str, Any]:

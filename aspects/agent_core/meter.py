@@ -17,7 +17,7 @@ class Meter:
     """Feed it every event in order. `overhead`: tokens of the system prompt and the tools."""
 
     def __init__(self, overhead: int) -> None:
-        self._overhead = overhead
+        self.overhead = overhead
         self._estimated = 0
         self._counted = 0
         self._since: list[tuple[int, int]] = []
@@ -41,4 +41,4 @@ class Meter:
         """Tokens of the next request, about."""
         if self._counted:
             return self._counted + sum(size for _, size in self._since)
-        return self._overhead + self._estimated
+        return self.overhead + self._estimated

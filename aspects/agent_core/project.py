@@ -16,7 +16,7 @@ from cutting import head
 from formats import result_text
 from pictures import attached
 from reply import Ids, legal_blocks
-from thetis_guest.lenient import flag, mapping, number, objects, text
+from thetis_guest.lenient import flag, mapping, number, objects, parsed, strings, text
 
 LATE_RESULT_CHARS = 8_000
 """A result that came after its place in the history was closed is quoted up to here."""
@@ -42,13 +42,16 @@ class Call:
         self.answer: tuple[str, bool] | None = None
         self.shown: list[dict[str, Any]] = []
         """Pictures and PDFs that belong to the answer."""
+        self.loads: list[str] = []
+        """Deferred tools whose definitions the answer brings."""
 
     def block(self) -> dict[str, Any]:
         """The tool_result; a synthetic one where the log has none."""
         content, ok = self.answer or (markers.UNKNOWN_OUTCOME if self.begun else markers.NOT_RUN, False)
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": self.wire, "content": content}
-        if self.shown:
-            block["content"] = [{"type": "text", "text": content}, *self.shown]
+        if self.shown or self.loads:
+            references = [{"type": "tool_reference", "tool_name": name} for name in self.loads]
+            block["content"] = [{"type": "text", "text": content}, *self.shown, *references]
         if not ok:
             block["is_error"] = True
         return block
@@ -57,10 +60,12 @@ class Call:
 class Projector:
     """Feed it events in order; `messages()` is the request's history at any moment.
 
-    `model`: the id of the model that will be asked; only its own thinking is sent back to it.
+    `model`: the id of the model that will be asked; only its own thinking is sent back to it. `deferred`: the tools whose
+    definitions a result must refer to before the model sees them.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, deferred: frozenset[str] = frozenset()) -> None:
+        self.deferred = deferred
         self._model = model
         self._ids = Ids()
         self._closed: list[dict[str, Any]] = []
@@ -100,7 +105,7 @@ class Projector:
             self._note(seq, body)
         elif kind == "compaction":
             self._compaction(seq, body)
-        elif kind == "turn-started":
+        elif kind == "turn-started" and text(body, "purpose") != "compact":
             self._told = False
             if self._closed and not self._calls and not self._texts:
                 self._say(seq, markers.CONTINUE)  # asked to go on without a word: said once, where it stays
@@ -198,6 +203,7 @@ class Projector:
             if call.raw == raw and call.answer is None:
                 call.answer = result_text(call.op, call.args, body), text(body, "outcome") == "ok"
                 call.shown = attached(body) if call.answer[1] else []
+                call.loads = self._loads(call, text(body, "content"))
                 self._answered.add(raw)
                 return
         if raw in self._agents_own:
@@ -209,6 +215,11 @@ class Projector:
         name = late.name if late else "an earlier tool"
         content = head(result_text(late.op if late else "", late.args if late else {}, body), LATE_RESULT_CHARS)
         self._say(seq, markers.note(f"The result of a call of {name} arrived late:\n{markers.fenced(content)}"))
+
+    def _loads(self, call: Call, content: str) -> list[str]:
+        """The deferred tools a search for tools has loaded."""
+        told = parsed(content) if self.deferred and call.name == "tool_search" and content[:1] == "{" else None
+        return [name for name in dict.fromkeys(strings(told, "tools")) if name in self.deferred]
 
     def _finished(self, seq: int, body: dict[str, Any]) -> None:
         why = text(body, "stopped_by", "stop")

@@ -6,12 +6,15 @@ effects in a read-only mode whatever stands here. Must not know the log.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from catalog import BUILTIN, Tool
 from elsewhere import ELSEWHERE
+from groups import GROUPS, Loaded, group_of
 from packages import PACKAGES
 from skillset import SKILLS
+from steering import STEERING
 from terminals import TERMINALS
 from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
@@ -19,27 +22,86 @@ from validate import Invalid, checked
 WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
-OWN: tuple[Tool, ...] = (*BUILTIN, *TERMINALS, *ELSEWHERE, *SKILLS, *PACKAGES)
+OWN: tuple[Tool, ...] = (*BUILTIN, *STEERING, *TERMINALS, *ELSEWHERE, *SKILLS, *PACKAGES)
 """The agent's own tools, in the order they are offered."""
 CHANGES_TOOLS = frozenset(tool.op for tool in OWN if tool.op.startswith("devkit.") and tool.mutating)
 """Operations after which the list of tools may be another."""
 
 
-class Toolbox:
-    """The tools of a turn. `registry`: the tool guests as `tooling.registry` lists them."""
+SEARCHED = ("search", "called")
+"""Why a group was loaded when the conversation was under way."""
 
-    def __init__(self, registry: list[dict[str, Any]], read_only: bool, mode: str) -> None:
+
+class Toolbox:
+    """The tools of a turn. `registry`: the tool guests as `tooling.registry` lists them; `loaded`: the groups it has.
+
+    `references`: the provider takes definitions that are loaded by a reference in a result; then all of them are sent, the
+    same bytes whatever is loaded, and those of other groups are deferred.
+    """
+
+    def __init__(
+        self,
+        registry: list[dict[str, Any]],
+        read_only: bool,
+        mode: str,
+        loaded: Loaded | None = None,
+        references: bool = False,
+    ) -> None:
         own = {tool.name for tool in OWN}
         guests = [_guest(entry) for entry in registry if text(entry, "name") and text(entry, "name") not in own]
         guests.sort(key=lambda tool: tool.name)
         self._read_only = read_only
         self._mode = mode
         self._all = {tool.name: tool for tool in (*OWN, *guests)}
-        self.offered = [tool for tool in self._all.values() if not (read_only and tool.mutating)]
+        declared = {text(entry, "name"): text(entry, "group") for entry in registry}
+        self._groups = {name: group_of(name, declared.get(name, "")) for name in self._all}
+        self.loaded = loaded or Loaded({}, {})
+        self.references = references and self.loaded.grouping
+        self._possible = [tool for tool in self._all.values() if not (read_only and tool.mutating)]
 
-    def definitions(self) -> list[dict[str, Any]]:
-        """The tools part of a model request; the same bytes as long as mode and registry are the same."""
-        return [tool.definition() for tool in self.offered]
+    @property
+    def offered(self) -> list[Tool]:
+        """What the model sees: the tools of the groups that are always on, then each group's in the order they were loaded."""
+        if not self.loaded.grouping:
+            return self._possible
+        order = {group: 0 if GROUPS[group].always else at for at, group in enumerate(self.loaded.why, 1)}
+        seen = [tool for tool in self._possible if self._groups[tool.name] in order]
+        return sorted(seen, key=lambda tool: order[self._groups[tool.name]])
+
+    def definitions(self, compacted: int = 0) -> list[dict[str, Any]]:
+        """The tools part of a model request; the same bytes as long as mode, registry and what is loaded are the same.
+
+        `compacted`: the newest compaction, after which no reference to what was loaded before is left.
+        """
+        if not self.references:
+            return [tool.definition() for tool in self.offered]
+        deferred = self.deferred(compacted)
+        later = {"defer_loading": True}
+        return [{**tool.definition(), **(later if tool.name in deferred else {})} for tool in self._possible]
+
+    def deferred(self, compacted: int) -> frozenset[str]:
+        """The tools whose definitions a model only sees once a result refers to them."""
+        if not self.references:
+            return frozenset()
+        settled = {
+            group
+            for group, why in self.loaded.why.items()
+            if why not in SEARCHED or self.loaded.at.get(group, 0) < compacted
+        }
+        return frozenset(tool.name for tool in self._possible if self._groups[tool.name] not in settled)
+
+    def of(self, group: str) -> list[tuple[str, bool]]:
+        """The tools of a group, and whether the mode allows each."""
+        possible = {tool.name for tool in self._possible}
+        return [(name, name in possible) for name in self._all if self._groups[name] == group]
+
+    def described(self) -> list[tuple[str, str, str]]:
+        """(name, description, group) of every tool."""
+        return [(tool.name, tool.description, self._groups[tool.name]) for tool in self._all.values()]
+
+    def sizes(self) -> list[int]:
+        """[tools, bytes] of the whole tools part, whatever is loaded."""
+        return [len(self._possible), size([tool.definition() for tool in self._possible])]
 
     def resolve(self, call: dict[str, Any]) -> dict[str, Any]:
         """A tool_use block as a call for `tooling.invoke-many`: an operation, or the answer why there is none."""
@@ -52,18 +114,27 @@ class Toolbox:
         }
         tool = self._all.get(name)
         if tool is None:
-            return _answer(entry, f"There is no tool named {name!r}. {self._listing()}")
+            return answered(entry, f"There is no tool named {name!r}. {self._listing()}", False)
         if tool.mutating and self._read_only:
-            return _answer(
+            return answered(
                 entry,
                 f"{name} is not available: the mode {self._mode!r} is read-only, nothing may be changed or run. "
                 f"Say what you would do instead, or ask the person to switch modes. {self._listing()}",
+                False,
             )
         try:
             op_args = checked(name, tool.schema, given)
         except Invalid as error:
-            return _answer(entry, f"{error} Nothing was run; correct the call.")
-        return {**entry, "op": tool.op, "op-args": op_args}
+            return answered(entry, f"{error} Nothing was run; correct the call.", False)
+        op = tool.op
+        if op.startswith("notes.") and op_args.pop("scope", "") == "project":
+            op += "-for-all"
+        return {**entry, "op": op, "op-args": op_args}
+
+    def withheld(self, name: str) -> str:
+        """The group of a tool that is there and not loaded, "" for every other: a call of it is honoured, and loads it."""
+        group = self._groups.get(name, "")
+        return "" if not group or self.loaded.has(group) else group
 
     def _listing(self) -> str:
         return "The tools here are: " + ", ".join(tool.name for tool in self.offered) + "."
@@ -85,5 +156,11 @@ def _guest(entry: dict[str, Any]) -> Tool:
     return Tool(name, text(entry, "description"), schema, f"tool:{name}", mutating)
 
 
-def _answer(entry: dict[str, Any], words: str) -> dict[str, Any]:
-    return {**entry, "op": "answer", "op-args": {"text": words, "ok": False}}
+def answered(entry: dict[str, Any], words: str, ok: bool) -> dict[str, Any]:
+    """The call as one that the agent answers itself."""
+    return {**entry, "op": "answer", "op-args": {"text": words, "ok": ok}}
+
+
+def size(definitions: list[dict[str, Any]]) -> int:
+    """Bytes of definitions on the wire."""
+    return len(json.dumps(definitions, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))

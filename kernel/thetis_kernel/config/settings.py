@@ -91,7 +91,7 @@ class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `summary_model`: who writes the summary, "" for the conversation's own model.
     """
 
-    enabled: Annotated[int, Meta(ge=0, le=1)] = 1
+    enabled: bool = True
     threshold_percent: Percent = 60
     target_percent: Percent = 25
     keep_head: Annotated[int, Meta(ge=0, le=1_000)] = 4

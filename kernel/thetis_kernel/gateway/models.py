@@ -34,12 +34,15 @@ from thetis_kernel.protocol.models import (
     ToolCallDelta,
     Waiting,
 )
+from thetis_kernel.protocol.plaintext import clean_line
 from thetis_kernel.store import scrub
 from thetis_kernel.supervise.handle import Child
 
 STARTS_OVER = "\n\n[The reply broke off here and starts over.]\n\n"
 CHARACTERS_A_TOKEN = 4
 """For the tokens of a reply that was stopped before its provider told them."""
+MAX_ABOUT = 120
+"""Characters of what a guest says a silent reply is for."""
 MAX_REQUEST = 7 * 1024 * 1024
 """Bytes of one request; a frame holds 8 MiB."""
 
@@ -47,8 +50,10 @@ MAX_REQUEST = 7 * 1024 * 1024
 class _Stream:
     """One running completion: where its deltas go, and what has come so far in case the host dies."""
 
-    def __init__(self, session: str, name: str) -> None:
+    def __init__(self, session: str, name: str, about: str = "") -> None:
         self.session = session
+        self.about = about
+        """What a reply that nobody reads along is for; "" for one whose words are shown as they come."""
         self.name = name
         self.text: list[str] = []
         self.calls: dict[str, str] = {}
@@ -82,7 +87,8 @@ class ModelRelay:
     """The gateway's side of the model host."""
 
     def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast, providers: Providers, prices: Prices,
-                 changed: Callable[[str], None]) -> None:
+                 changed: Callable[[str], None], summary_model: str = "") -> None:
+        self._summary_model = summary_model
         self._fleet = fleet
         fleet.model_tells = {Streamed: self.streamed}
         self._log = log
@@ -104,12 +110,17 @@ class ModelRelay:
 
     async def complete(self, session: str, turn: str, request: bytes, record: bool, stop: asyncio.Event) -> bytes:
         """Run one completion; the JSON of the contract's llm.complete. Raises ThetisError for a request that does not fit."""
-        stream = _Stream(session, new_event_id())
+        wanted = _wanted(request)
+        stream = _Stream(session, new_event_id(), "" if record else clean_line(wanted.about[:MAX_ABOUT]) or "Thinking aside")
         state = await self._log.state(session)
-        model = state.model or (await self.models())[0].id
+        models = [info.id for info in await self.models()]
+        aside = not record and wanted.purpose == "summary" and self._summary_model in models
+        model = self._summary_model if aside else state.model or models[0]
         encoded = await asyncio.to_thread(lambda: self._log.scrubber.json(_request(request, model, session)))
         if reached := self._prices.reached(state, model):
             return _told(0, Finished(end="limit", blocks=[], detail=reached))
+        if stream.about:
+            self._publish(stream, "waiting", stream.about)
         finished = self._own_ids(stream, await self._run(stream, encoded, stop))
         finished = msgspec.structs.replace(
             finished, usage=stream.usage(finished), model=finished.model or stream.counted.model or model)
@@ -118,7 +129,7 @@ class ModelRelay:
         if recorded:
             bodies.append(Assistant(
                 blocks=finished.blocks, model=finished.model, end=finished.end, detail=finished.detail,
-                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=_seen(request),
+                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=wanted.covered,
                 cost=self._prices.cost(finished.model, finished.usage)))
         elif finished.usage.total:
             bodies.append(self._spent(Counted(finished.usage, finished.model), "abandoned" if record else "unrecorded", turn))
@@ -216,6 +227,10 @@ class ModelRelay:
         stream.calls.clear()
 
     def _delta(self, stream: _Stream, kind: str, text: str, call: str = "") -> None:
+        if kind == "waiting" or not stream.about:
+            self._publish(stream, kind, text, call)
+
+    def _publish(self, stream: _Stream, kind: str, text: str, call: str = "") -> None:
         self._broadcast.publish(
             Delta(session=stream.session, kind=kind, text=text, call=call, stream=stream.name), stream.session)
 
@@ -226,16 +241,26 @@ def _told(seq: int, finished: Finished) -> bytes:
                                 "usage": msgspec.to_builtins(finished.usage)})
 
 
-class _Covered(msgspec.Struct):
-    """Of a request only what `_seen` looks for."""
+class _Wanted(msgspec.Struct):
+    """Of an agent's request what the gateway itself looks at; a guest wrote it. `covered`: the newest event it covers, or 0."""
 
     seen: Any = 0
+    purpose: Any = ""
+    about: Any = ""
+
+    @property
+    def covered(self) -> int:
+        seen = self.seen
+        return seen if isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < 2**53 else 0
 
 
-def _seen(raw: bytes) -> int:
-    """The newest event the agent's request covers, as it says; 0 when it does not."""
-    seen = msgspec.json.decode(raw, type=_Covered).seen  # the rest, the whole history, is passed over
-    return seen if isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < 2**53 else 0
+def _wanted(raw: bytes) -> _Wanted:
+    """Those fields; the rest, the whole history, is passed over. What is no JSON is refused later, where it is converted."""
+    try:
+        found = msgspec.json.decode(raw, type=_Wanted)
+    except msgspec.MsgspecError:
+        return _Wanted()
+    return msgspec.structs.replace(found, about=found.about if isinstance(found.about, str) else "")
 
 
 def _request(raw: bytes, model: str, session: str) -> bytes:

@@ -80,6 +80,10 @@ class Turns:
         """The conversation's running turn."""
         return self._turns.get(session)
 
+    def at_work(self, home: str) -> list[Turn]:
+        """The running turns of the conversation and of its sub-agents: those its worker runs."""
+        return [turn for turn in self._turns.values() if turn.home == home]
+
     def all_running(self) -> list[Turn]:
         """Every running turn."""
         return list(self._turns.values())

@@ -1,4 +1,7 @@
-"""Notes of a conversation: durable, keyed, kept as events, so they survive restarts and rewrites of the agent."""
+"""Notes: of a conversation, kept as its events, and of the project, shared by all conversations of a root.
+
+Both are durable and keyed and survive restarts and rewrites of the agent; each carries when it was made and by whom.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,43 @@ class NoteError(ThetisError):
     code = "note"
 
 
-def remember(journal: Journal, key: str, content: str) -> dict[str, Any]:
-    """Keep `content` under `key`, replacing what was there; empty content forgets it."""
+def remember(journal: Journal, turn: str, key: str, content: str) -> dict[str, Any]:
+    """Keep `content` under `key`, replacing what was there; empty content forgets it. `turn`: the note's origin."""
+    _check(key, content)
+    known = journal.state(SCOPE)
+    if key not in known and len(known) >= MAX_NOTES:
+        raise NoteError(f"There are {MAX_NOTES} notes already.", hint="Forget one by remembering it with empty content.")
+    told = {"content": content, "ts_ms": SYSTEM.now_ms(), "origin": f"turn {turn}"}
+    value = json.dumps(told, ensure_ascii=False) if content else ""
+    journal.append(StateChanged(scope=SCOPE, key=key, value=value))
+    return {"key": key, "replaced": key in known, "forgotten": not content}
+
+
+def remember_for_all(journal: Journal, key: str, content: str) -> dict[str, Any]:
+    """The same for the project: every conversation of the root reads it."""
+    _check(key, content)
+    return {"key": key, "replaced": journal.keep_project_note(key, content), "forgotten": not content, "scope": "project"}
+
+
+def recall(journal: Journal, key: str) -> dict[str, Any]:
+    """The note under `key`, or all of them when it is empty."""
+    return _chosen(journal.state(SCOPE), key)
+
+
+def recall_for_all(journal: Journal, key: str) -> dict[str, Any]:
+    """The same of the project."""
+    return {**_chosen(journal.project_notes(), key), "scope": "project"}
+
+
+def _check(key: str, content: str) -> None:
     if not KEY.fullmatch(key):
         raise NoteError(f"{key[:100]!r} cannot be a note's key.",
                         hint="Use up to 80 letters, digits, dots, dashes or spaces.", code="bad-arguments")
     if len(content.encode("utf-8", "replace")) > MAX_CONTENT:
         raise NoteError(f"A note holds at most {MAX_CONTENT} bytes.", hint="Write a file and note its path.")
-    known = journal.state(SCOPE)
-    if key not in known and len(known) >= MAX_NOTES:
-        raise NoteError(f"There are {MAX_NOTES} notes already.", hint="Forget one by remembering it with empty content.")
-    value = json.dumps({"content": content, "ts_ms": SYSTEM.now_ms()}, ensure_ascii=False) if content else ""
-    journal.append(StateChanged(scope=SCOPE, key=key, value=value))
-    return {"key": key, "replaced": key in known, "forgotten": not content}
 
 
-def recall(journal: Journal, key: str) -> dict[str, Any]:
-    """The note under `key`, or all of them when it is empty."""
-    known = journal.state(SCOPE)
+def _chosen(known: dict[str, str], key: str) -> dict[str, Any]:
     if key and key not in known:
         raise NoteError(f"There is no note {key[:100]!r}.", code="not-found",
                         hint="Known keys: " + (", ".join(sorted(known)[:50]) or "none") + ".")

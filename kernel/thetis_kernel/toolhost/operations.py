@@ -14,6 +14,7 @@ import msgspec
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost import (
     agents,
+    asking,
     authority,
     branches,
     cloning,
@@ -22,6 +23,7 @@ from thetis_kernel.toolhost import (
     edits,
     files,
     notes,
+    originals,
     pictures,
     search,
     skills,
@@ -112,7 +114,26 @@ OPERATIONS: dict[str, Operation] = {
             "notes.remember",
             False,
             {"key": (str, REQUIRED), "content": (str, REQUIRED)},
-            lambda c, _, a: notes.remember(c.journal, a["key"], a["content"]),
+            lambda c, _, a: notes.remember(c.journal, c.turn, a["key"], a["content"]),
+        ),
+        Operation(
+            "notes.remember-for-all",
+            True,
+            {"key": (str, REQUIRED), "content": (str, REQUIRED)},
+            lambda c, _, a: notes.remember_for_all(c.journal, a["key"], a["content"]),
+        ),
+        Operation("notes.recall-for-all", False, {"key": (str, "")}, lambda c, _, a: notes.recall_for_all(c.journal, a["key"])),
+        Operation(
+            "session.ask",
+            False,
+            {"questions": (list, REQUIRED), "intro": (str, "")},
+            lambda c, _, a: asking.ask(c.journal, a["intro"], a["questions"]),
+        ),
+        Operation(
+            "session.recall-span",
+            False,
+            {"first": (int, REQUIRED), "last": (int, REQUIRED)},
+            lambda c, _, a: originals.recall_span(c.journal, a["first"], a["last"]),
         ),
         Operation(
             "terminals.open",
