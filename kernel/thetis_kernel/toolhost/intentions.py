@@ -173,6 +173,6 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "devkit.patch-code": _code_patch,
     "devkit.remove-code": lambda context, arguments: _guest("Remove", arguments["path"], ""),
     "devkit.new-tool": _new_tool,
-}
     "devkit.add-dependency": _package,
     "devkit.remove-dependency": _package,
+}
