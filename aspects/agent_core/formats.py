@@ -13,11 +13,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import branches
 import elsewhere
 import markers
 import packages
 import selfwork
 import skillset
+import subagents
 import terminals
 from cutting import head
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
@@ -101,13 +103,17 @@ def _short(line: str) -> str:
 
 def _write(value: Any, args: dict[str, Any]) -> str:
     verb = "created" if flag(value, "created") else "wrote"
-    return f"{verb} {text(value, 'path') or text(args, 'path')} ({number(value, 'bytes')} bytes)"
+    return f"{verb} {text(value, 'path') or text(args, 'path')} ({number(value, 'bytes')} bytes){_note(value)}"
 
 
 def _edit(value: Any, args: dict[str, Any]) -> str:
     count = number(value, "replaced", 1)
     times = "once" if count == 1 else f"{count} times"
-    return f"edited {text(value, 'path') or text(args, 'path')}: replaced {times}"
+    return f"edited {text(value, 'path') or text(args, 'path')}: replaced {times}{_note(value)}"
+
+
+def _note(value: Any) -> str:
+    return f"\n[{text(value, 'note')}]" if text(value, "note") else ""
 
 
 def _list(value: Any, args: dict[str, Any]) -> str:
@@ -245,6 +251,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     **terminals.READERS,
     **elsewhere.READERS,
     **skillset.READERS,
+    **subagents.READERS,
     "devkit.list-code": selfwork.listing,
     "devkit.read-code": _read,
     "devkit.write-code": selfwork.verdict,
@@ -254,6 +261,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "devkit.history": selfwork.revisions,
     "devkit.roll-back": selfwork.verdict,
     **packages.READERS,
+    **branches.READERS,
 }
 """Operations whose result is JSON; of all others the content is text already."""
 

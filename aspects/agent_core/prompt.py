@@ -11,7 +11,7 @@ from typing import Any
 
 import markers
 import skillset
-from thetis_guest.lenient import mapping, strings, text
+from thetis_guest.lenient import flag, mapping, number, strings, text
 
 RULES_CHARS = 32_000
 """Of the project's own rules; longer ones are cut, and the model is told where to read the rest."""
@@ -74,6 +74,16 @@ WORKSPACE = """\
 /workspace is a directory of its own, outside every checkout and shared by all conversations of this repository: the \
 place for clones, data and results that must outlive this conversation. Do not put there what belongs to the branch."""
 
+CHILD = """\
+# You are a sub-agent
+Another agent, at work in this same checkout, began you as {label} for one piece of its work. The first message is its \
+brief; it gives you your task as a person's message would. Nobody reads along and nobody answers questions: where the \
+brief leaves something open, take the sensible reading and say so.
+- Do what the brief asks for, nothing beyond its boundaries, and stop when it is done or when you cannot go on.
+- Others may work in the checkout beside you. Change only what the brief names, and read a file again before you change it.
+- Your last message is all the other agent gets. Make it the answer the brief asks for, in that shape, complete in itself \
+and short, with places as path:line; say what you did not find or finish."""
+
 READ_ONLY = """\
 # Mode: {label} (read-only)
 You cannot change files or run commands in this mode; the tools for it are absent, whatever a message says. \
@@ -87,10 +97,13 @@ def system_prompt(turn: dict[str, Any], read_only: bool) -> str:
     """The whole system prompt for a turn's description (see the contract's `handle-turn`)."""
     root = mapping(turn, "root")
     mode = mapping(turn, "mode")
-    parts = [WHO, HOW, YOURSELF, _mode(mode, read_only), _place(turn, root)]
+    child = mapping(turn, "child")
+    own = [CHILD.format(label=repr(_plain(text(child, "label")))), text(child, "prompt").strip()] if child else []
+    parts = [WHO, HOW, *(part for part in own if part), YOURSELF, _mode(mode, read_only), _place(turn, root)]
     rules = text(root, "project_rules").strip()
     if rules:
-        parts.append(_rules(rules, text(root, "project_rules_file") or "AGENTS.md or CLAUDE.md"))
+        file = text(root, "project_rules_file") or "AGENTS.md or CLAUDE.md"
+        parts.append(_rules(rules, file, flag(root, "project_rules_cut")))
     return "\n\n".join(filter(None, [*parts, skillset.block(turn)]))
 
 
@@ -113,9 +126,11 @@ def _place(turn: dict[str, Any], root: dict[str, Any]) -> str:
     lines += [f"{name}: {value}" for name, value in facts if value]
     names = strings(root, "workspace")
     shown = names[:WORKSPACE_NAMES]  # directories first, as the host lists them
-    lines.append(WORKSPACE)
+    path = text(root, "workspace_path") or "/workspace"
+    lines.append(WORKSPACE if path == "/workspace" else f"{WORKSPACE} In commands it is called {_plain(path)}.")
     if shown:
-        more = f" (and {len(names) - len(shown)} more)" if len(names) > len(shown) else ""
+        hidden = len(names) - len(shown) + number(root, "workspace_more")
+        more = f" (and {hidden} more)" if hidden > 0 else ""
         lines.append(f"It holds{more}:\n" + markers.fenced("\n".join(_plain(name) for name in shown), "text"))
     else:
         lines.append("It is empty now.")
@@ -127,9 +142,9 @@ def _plain(name: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in name)[:200]
 
 
-def _rules(rules: str, file: str) -> str:
-    cut = len(rules) > RULES_CHARS
-    shown = rules[:RULES_CHARS].rstrip() if cut else rules
+def _rules(rules: str, file: str, cut: bool) -> str:
+    shown = rules[:RULES_CHARS].rstrip()
+    cut = cut or len(rules) > RULES_CHARS
     ending = "\nThey are cut here; read the file itself for the rest." if cut else ""
     return (
         "# The project's own rules\n"

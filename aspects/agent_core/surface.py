@@ -28,7 +28,8 @@ class Tools:
 
     def _open(self, loaded: Loaded) -> None:
         mode = text(mapping(self._turn, "mode"), "id")
-        self._toolbox = Toolbox(tooling.registry(), self._restricted, mode, loaded, self._references)
+        child = "child" in self._turn
+        self._toolbox = Toolbox(tooling.registry(), self._restricted, mode, loaded, self._references, child)
         self._desk = Desk(self._state, self._toolbox)
 
     def begin(self, opening: str) -> None:

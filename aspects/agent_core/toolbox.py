@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from branches import BRANCHES
 from catalog import BUILTIN, Tool
 from elsewhere import ELSEWHERE
 from groups import GROUPS, Loaded, group_of
 from packages import PACKAGES
 from skillset import SKILLS
 from steering import STEERING
+from subagents import DELEGATION, WAIT, unfit
 from terminals import TERMINALS
 from thetis_guest.lenient import mapping, parsed, text
 from validate import Invalid, checked
@@ -22,7 +24,7 @@ from validate import Invalid, checked
 WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
-OWN: tuple[Tool, ...] = (*BUILTIN, *STEERING, *TERMINALS, *ELSEWHERE, *SKILLS, *PACKAGES)
+OWN: tuple[Tool, ...] = (*BUILTIN, *STEERING, WAIT, *TERMINALS, *DELEGATION, *ELSEWHERE, *SKILLS, *PACKAGES, *BRANCHES)
 """The agent's own tools, in the order they are offered."""
 CHANGES_TOOLS = frozenset(tool.op for tool in OWN if tool.op.startswith("devkit.") and tool.mutating)
 """Operations after which the list of tools may be another."""
@@ -36,7 +38,8 @@ class Toolbox:
     """The tools of a turn. `registry`: the tool guests as `tooling.registry` lists them; `loaded`: the groups it has.
 
     `references`: the provider takes definitions that are loaded by a reference in a result; then all of them are sent, the
-    same bytes whatever is loaded, and those of other groups are deferred.
+    same bytes whatever is loaded, and those of other groups are deferred. `child`: it is a sub-agent's turn, which has no
+    tools that reach other agents.
     """
 
     def __init__(
@@ -46,13 +49,15 @@ class Toolbox:
         mode: str,
         loaded: Loaded | None = None,
         references: bool = False,
+        child: bool = False,
     ) -> None:
         own = {tool.name for tool in OWN}
         guests = [_guest(entry) for entry in registry if text(entry, "name") and text(entry, "name") not in own]
         guests.sort(key=lambda tool: tool.name)
         self._read_only = read_only
         self._mode = mode
-        self._all = {tool.name: tool for tool in (*OWN, *guests)}
+        absent = DELEGATION if child else ()
+        self._all = {tool.name: tool for tool in (*OWN, *guests) if tool not in absent}
         declared = {text(entry, "name"): text(entry, "group") for entry in registry}
         self._groups = {name: group_of(name, declared.get(name, "")) for name in self._all}
         self.loaded = loaded or Loaded({}, {})
@@ -126,6 +131,8 @@ class Toolbox:
             op_args = checked(name, tool.schema, given)
         except Invalid as error:
             return answered(entry, f"{error} Nothing was run; correct the call.", False)
+        if refused := unfit(name, op_args):
+            return answered(entry, refused, False)
         op = tool.op
         if op.startswith("notes.") and op_args.pop("scope", "") == "project":
             op += "-for-all"

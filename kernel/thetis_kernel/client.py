@@ -19,8 +19,20 @@ from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.branches import Applied, Landed
+from thetis_kernel.protocol.children import ChildLine, ListChildren, StopChild
 from thetis_kernel.protocol.events import Approval, BlobRef, Question
 from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.merging import (
+    ApplyChanges,
+    ListWorktreeLines,
+    Merge,
+    MergePlan,
+    PlanMerge,
+    PruneWorktrees,
+    Resolve,
+    WorktreeLine,
+)
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
@@ -43,6 +55,8 @@ SUBMIT_S = 10.0
 """After so long without an answer the words are sent again; they are one message by their event id."""
 DEVKIT_S = 180.0
 """For an operation on guests: the gate has 60 s for each, and a few may wait for each other."""
+MERGE_S = 600.0
+"""For a merge, which writes files: it is not to be reported failed while it lands."""
 Listener = Callable[[Tell], None]
 
 
@@ -86,8 +100,17 @@ class GatewayClient:
     async def status(self, *, walls: bool = True) -> c.Status:
         return await self._peer.call(c.GetStatus(walls=walls))
 
-    async def conversations(self) -> list[c.Conversation]:
-        return await self._peer.call(c.ListConversations())
+    async def conversations(self, *, children: bool = False) -> list[c.Conversation]:
+        """All conversations; with `children` those of sub-agents too."""
+        return await self._peer.call(c.ListConversations(children=children))
+
+    async def children(self, session: str) -> list[ChildLine]:
+        """The sub-agents of a conversation, oldest first, with the answers of those that have settled."""
+        return await self._peer.call(ListChildren(session=session))
+
+    async def stop_child(self, session: str, child: str) -> bool:
+        """Stop one sub-agent; False when it has settled already."""
+        return await self._peer.call(StopChild(session=session, child=child))
 
     async def conversation(self, id_or_prefix: str) -> c.Conversation:
         return await self._peer.call(c.GetConversation(id=id_or_prefix))
@@ -167,6 +190,27 @@ class GatewayClient:
 
     async def diff(self, session: str) -> c.DiffText:
         return await self._peer.call(c.GetDiff(session=session))
+
+    async def plan_merge(self, session: str, into: str = "") -> MergePlan:
+        """What merging the conversation would do."""
+        return await self._peer.call(PlanMerge(session=session, into=into), timeout=MERGE_S)
+
+    async def merge(self, plan: MergePlan, into: str = "", message: str = "") -> Landed:
+        """Merge exactly what the plan showed."""
+        return await self._peer.call(
+            Merge(session=plan.session, tip=plan.plan.tip, onto=plan.plan.onto, into=into, message=message), timeout=MERGE_S)
+
+    async def resolve(self, session: str) -> bool:
+        """Have the conversation resolve what conflicts with its trunk."""
+        return await self._peer.call(Resolve(session=session, event_id=new_event_id()), timeout=MERGE_S)
+
+    async def apply(self, session: str) -> Applied:
+        """Write what the conversation changed into the checkout."""
+        return await self._peer.call(ApplyChanges(session=session), timeout=MERGE_S)
+
+    async def worktrees(self, *, prune: bool = False) -> list[WorktreeLine]:
+        """The worktrees of this root's conversations; with `prune` those that were removed."""
+        return await self._peer.call(PruneWorktrees() if prune else ListWorktreeLines(), timeout=MERGE_S)
 
     async def set(self, session: str, name: str, value: str) -> None:
         await self._peer.call(c.ChangeSetting(session=session, name=name, value=value))

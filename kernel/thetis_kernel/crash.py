@@ -59,6 +59,12 @@ REGISTRY: dict[str, str] = {
     "recovery.after": "what was cut is repaired",
     "resume.asked": "somebody asked to go on with a cut turn, nothing is begun",
     "queue.said": "words have left the queue for the conversation, no turn is begun",
+    "spawn.made": "a sub-agent's conversation exists, its parent does not know",
+    "spawn.logged": "the parent's log has the sub-agent, its turn is not begun",
+    "spawn.begun": "the sub-agent's turn has begun, its parent has no answer",
+    "child.ending": "a sub-agent's turn is over, its parent's log does not say so",
+    "child.settled": "how the sub-agent ended is durable, nobody was told",
+    "children.found": "a dead kernel's sub-agents were found, nothing is settled",
     "resume.again": "a worker has died, its turn is about to be begun again",
 }
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from thetis_kernel.cli.printing import Answer
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.protocol.events import BlobRef, Event, TurnFinished, TurnStarted
+from thetis_kernel.protocol.asking import Given
+from thetis_kernel.protocol.events import BlobRef, ChildSettled, ChildStarted, Event, TurnFinished, TurnStarted
 from thetis_kernel.protocol.ids import new_event_id
 
 STOP_SECONDS = 20.0
@@ -43,6 +44,9 @@ class Followed:
         self._resumes = 0
         self._attempt = 0
         self._end: TurnFinished | None = None
+        self._children: set[str] = set()
+        self._more = False
+        """Sub-agents outlived a turn: when they settle, another one tells of them."""
         self.session = ""
         self.detail = "No turn was begun for these words."
 
@@ -57,14 +61,18 @@ class Followed:
             else:
                 found = await client.create(origin="headless", mode=self._mode, model=self._model)
             self.session = self._answer.session = found.id
-        said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes,
-                                   alone=True, attachments=self._attached)
-        self._said_at = said.seq
+        self._said_at = await self._say(client)
         await self._read_on(client)
         while self._is_cut() and max(self._resumes, self._attempt) < MAX_RESUMES and await client.resume(self.session):
             self._resumes += 1
             await self._read_on(client)
         return self._end.stopped_by if self._end is not None else "error"
+
+    async def _say(self, client: GatewayClient) -> int:
+        """Hand the words over; the number of their event. Saying them again is no second message."""
+        said = await client.submit(self.session, self._prompt, event_id=self._event_id, with_changes=self._with_changes,
+                                   alone=True, attachments=self._attached or ())
+        return said.seq
 
     async def stop(self, client: GatewayClient) -> None:
         """Stop the turn and wait for its end in the log."""
@@ -84,7 +92,9 @@ class Followed:
             async with contextlib.aclosing(client.events(self.session, self._seen, until=idle)) as events:
                 async for stored in events:
                     self._take(stored.event)
-                    if not self._is_cut():
+                    if isinstance(stored.event.body, ChildStarted):
+                        await client.subscribe(stored.event.body.child)
+                    if not self._is_cut() and not self._more:
                         return
             await idle  # whose failure is not the turn's end
         finally:
@@ -103,3 +113,20 @@ class Followed:
             self._end, self._attempt = None, body.attempt
         elif isinstance(body, TurnFinished) and event.seq > self._said_at:
             self._end, self.detail = body, body.detail
+            self._more = self._more or (bool(self._children) and body.stopped_by == "stop")
+        elif isinstance(body, ChildStarted):
+            self._children.add(body.child)
+        elif isinstance(body, ChildSettled):
+            self._children.discard(body.child)
+
+
+class FollowedAnswer(Followed):
+    """The same for an answer to what the agent asked: `question` is its id, `given` one answer to each part of it."""
+
+    def __init__(self, question: str, given: Sequence[Given], answer: Answer, *, conversation: str) -> None:
+        super().__init__("", answer, conversation=conversation, mode="", model="", with_changes=False)
+        self._question = question
+        self._given = given
+
+    async def _say(self, client: GatewayClient) -> int:
+        return await client.answer_question(self.session, self._question, self._given, event_id=self._event_id)

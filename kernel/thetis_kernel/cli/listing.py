@@ -28,7 +28,8 @@ def ls(arguments: argparse.Namespace) -> int:
 
     async def work() -> list[Conversation]:
         async with reached(paths, loaded, warm=False) as client:
-            return [c for c in await client.conversations() if arguments.all or not c.archived]
+            found = await client.conversations(children=arguments.children)
+            return _with_children([c for c in found if arguments.all or not c.archived])
 
     found = asyncio.run(work())
     if arguments.json:
@@ -39,8 +40,24 @@ def ls(arguments: argparse.Namespace) -> int:
     for line in found:
         when = datetime.fromtimestamp(line.updated_ms / 1000).strftime("%Y-%m-%d %H:%M")
         what = line.title or line.preview or "(empty)"
+        what = f"  ↳ {what}" if line.parent else f"{what}{_at_work(line)}"
         print(plain(f"{short(line.id)}  {line.state:<11}  {when}  {line.mode:<6}  {price_words(line.spent):>8}  {what}"))
     return 0
+
+
+def _with_children(found: list[Conversation]) -> list[Conversation]:
+    """Each conversation with its sub-agents right behind it; those of a conversation that is not shown at the end."""
+    own: dict[str, list[Conversation]] = {}
+    for line in reversed(found):
+        if line.parent:
+            own.setdefault(line.parent, []).append(line)
+    ordered = [each for line in found if not line.parent for each in (line, *own.pop(line.id, []))]
+    return ordered + [line for lines in own.values() for line in lines]
+
+
+def _at_work(line: Conversation) -> str:
+    count = len(line.children)
+    return f"  [{count} sub-agent{'s' if count > 1 else ''} at work]" if count else ""
 
 
 def log(arguments: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
     listing = commands.add_parser("ls", help="list conversations")
     listing.add_argument("--all", action="store_true", help="archived ones too")
+    listing.add_argument("--children", action="store_true", help="sub-agents too, each below its conversation")
     _common(listing)
     _json(listing, "print a JSON list")
 
@@ -48,6 +49,28 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     show.add_argument("--diff", action="store_true", help="the patch of its branch against its base")
     _common(show)
     _json(show, "print JSON")
+
+    answer = commands.add_parser("answer", help="answer what the agent asked", description=(
+        "Without answers, show what is asked. With one answer to each question, give them and follow the turn that goes on."))
+    answer.add_argument("conversation", metavar="ID")
+    answer.add_argument("answers", metavar="ANSWER", nargs="*", help="a letter, an option, or words of your own")
+    answer.add_argument("--question", metavar="ID", default="", help="which, when several are open (default: the newest)")
+    answer.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
+    _common(answer)
+    _json(answer, "print each log event as a line of JSON; without answers, the questions")
+
+    compact = commands.add_parser("compact", help="sum up the middle of a long conversation now",
+                                  description="Nothing is lost: the log keeps every event, and the agent can read them again.")
+    compact.add_argument("conversation", metavar="ID")
+    compact.add_argument("hint", metavar="HINT", nargs="?", default="", help="what the summary shall keep")
+    _common(compact)
+
+    usage = commands.add_parser("usage", help="what conversations used and cost",
+                                description="Read from the log: of one conversation, or of all of this root.")
+    usage.add_argument("conversation", metavar="ID", nargs="?", default="")
+    usage.add_argument("--tools", action="store_true", help="what their tools cost, and whether grouping them pays here")
+    _common(usage)
+    _json(usage, "print a JSON object")
 
     trust = commands.add_parser(
         "trust", help="what this checkout brings with it, and whether you trust it",
@@ -72,6 +95,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     rules.set_defaults(json=False)
 
     _skills(commands)
+    _branches(commands)
 
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")
@@ -101,6 +125,30 @@ def _skills(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         one.add_argument("--conversation", metavar="ID", default=argparse.SUPPRESS, help="with the skills it wrote itself")
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     skills.set_defaults(json=False, conversation="")
+
+
+def _branches(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    merge = commands.add_parser("merge", help="merge a conversation: one commit on its trunk",
+                                description="The conversation's own commits are kept below refs/thetis. A checkout with "
+                                            "uncommitted work is refused and left as it is.")
+    merge.add_argument("--into", metavar="BRANCH", default="", help="another branch than the trunk; made if it is not there")
+    merge.add_argument("-m", "--message", metavar="TEXT", default="", help="the commit's message (default: title and subjects)")
+    merge.add_argument("--dry-run", action="store_true", help="say what would happen, and change nothing of yours")
+    merge.add_argument("--resolve", action="store_true", help="have the conversation settle what conflicts")
+    diff = commands.add_parser("diff", help="what a conversation changed, as a patch")
+    diff.add_argument("--stat", action="store_true", help="the files with their lines instead")
+    apply = commands.add_parser("apply", help="write what a conversation changed into your checkout, uncommitted",
+                                description="Refused whole for a file you have changed too. Index and HEAD stay.")
+    path = commands.add_parser("path", help="where a conversation's worktree is")
+    for one in (merge, diff, apply, path):
+        one.add_argument("conversation", metavar="ID", help="a conversation, or the beginning of its id")
+        _common(one)
+        _json(one, "print JSON")
+    trees = commands.add_parser("worktrees", help="the worktrees of this root's conversations: size, age, what is in them",
+                                description="Only those Thetis made.")
+    trees.add_argument("--prune", action="store_true", help="remove those whose work is committed and on another branch too")
+    _common(trees)
+    _json(trees, "print a JSON list")
 
 
 def _own(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -136,21 +184,6 @@ _SELF = (
     ("drop", "take a package out of a guest", "!", "name", "the package"),
 )
 """Of `thetis self`: the action, what it does, whether it takes a guest ("?" may, "!" must), what else, and what that is."""
-
-
-def _skills(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    skills = commands.add_parser("skills", help="the skills the agent can be given, and what is wrong with others",
-                                 description="Texts on how to do one kind of work: shipped, your own, a trusted checkout's.")
-    deeds = skills.add_subparsers(dest="action", metavar="ACTION")
-    show = deeds.add_parser("show", help="print one")
-    show.add_argument("name", metavar="NAME")
-    lint = deeds.add_parser("lint", help="check a directory of skills, whoever's it is")
-    lint.add_argument("directory", metavar="DIR")
-    for one in (skills, show, lint):
-        _common(one)
-        one.add_argument("--conversation", metavar="ID", default=argparse.SUPPRESS, help="with the skills it wrote itself")
-        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-    skills.set_defaults(json=False, conversation="")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

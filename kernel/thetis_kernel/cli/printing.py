@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.protocol import client as c
-from thetis_kernel.protocol.events import Assistant, Event, Incident, ToolInvocation
+from thetis_kernel.protocol.events import Assistant, ChildSettled, ChildStarted, Event, Incident, ToolInvocation
+from thetis_kernel.protocol.spending import Spent, spent_words
 from thetis_kernel.protocol.wire import Tell
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -37,6 +38,7 @@ class Answer:
         self._json = json
         self._streamed = ""
         self._waiting_for = ""
+        self._children: dict[str, str] = {}
         self.session = ""
 
     def heard(self, tell: Tell) -> None:
@@ -51,6 +53,8 @@ class Answer:
             if reason != self._waiting_for:  # told once, not each second of the countdown
                 self._waiting_for = reason
                 say(plain(tell.text))
+        elif isinstance(tell, c.EventStored) and tell.event.session in self._children:
+            self._of_child(self._children[tell.event.session], tell.event)
         elif isinstance(tell, c.Notice) and tell.level != "info":
             self.remark(f"{tell.level}: {tell.message} {tell.hint}".rstrip())
 
@@ -65,17 +69,40 @@ class Answer:
                 rest = text[len(self._streamed):] if text.startswith(self._streamed) else ""
                 _out(plain(rest) + ("\n" if text else ""))
                 self._streamed = ""
-            case ToolInvocation(name=name, args=args):
-                shown = " ".join(str(value).replace("\n", " ") for value in args.values())
-                self.remark(f"· {name} {shown}"[:160])
+            case ToolInvocation() as call:
+                self.remark(f"· {_called(call)}"[:160])
             case Incident(message=message):
                 self.remark(f"incident: {message}")
+            case ChildStarted(child=child, label=label, mode=mode):
+                self._children[child] = label
+                self.remark(f"+ [{label}] sub-agent {child[:8]} begun, mode {mode}")
+            case ChildSettled(child=child) as settled:
+                self._children.pop(child, None)
+                self.remark(_settled(settled))
             case _:
                 pass
+
+    def _of_child(self, label: str, event: Event) -> None:
+        """What a sub-agent does, a line a call."""
+        body = event.body
+        if isinstance(body, ToolInvocation):
+            self.remark(f"  [{label}] {_called(body)}"[:160])
 
     def remark(self, text: str) -> None:
         """Words of strangers or of the gateway for the person."""
         say(plain(text))
+
+
+def _called(call: ToolInvocation) -> str:
+    shown = " ".join(str(value).replace("\n", " ") for value in call.args.values())
+    return f"{call.name} {shown}"
+
+
+def _settled(body: ChildSettled) -> str:
+    """How a sub-agent ended, on one line."""
+    spent = spent_words(sum(body.spent.values(), Spent()))
+    facts = ", ".join(part for part in (f"{body.duration_ms / 1000:.1f} s", f"{body.steps} steps", spent) if part)
+    return f"- [{body.label or body.child[:8]}] {body.state} ({facts}){f': {body.detail}' if body.detail else ''}"
 
 
 def _out(text: str) -> None:

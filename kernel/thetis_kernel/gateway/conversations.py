@@ -12,10 +12,12 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.spending import Spending, total
 from thetis_kernel.protocol import cutting
+from thetis_kernel.protocol.children import ChildLine
 from thetis_kernel.protocol.client import Conversation, State
 from thetis_kernel.protocol.events import SessionStarted, SettingChanged
 from thetis_kernel.protocol.ids import branch_name, new_session_id, short
 from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.store.folds import SessionState
 from thetis_kernel.store.rows import SessionRow
 
 MAX_TITLE = 120
@@ -40,6 +42,8 @@ class Conversations:
         self._default_model = default_model
         self._running = running
         self._parked = parked
+        self.children: Callable[[SessionState], list[ChildLine]] = lambda state: []
+        """How the sub-agents of a conversation stand; set by the gateway."""
 
     async def create(self, origin: str, mode: str, model: str) -> Conversation:
         """A new conversation. Raises UsageError for a mode or model nobody knows."""
@@ -61,9 +65,9 @@ class Conversations:
         row = await asyncio.to_thread(self._log.store.session, session)
         return self._line(row, await self._cached([row]))
 
-    async def all(self) -> list[Conversation]:
-        """Every conversation, the one last written to first."""
-        rows = await asyncio.to_thread(self._log.store.sessions)
+    async def all(self, children: bool = False) -> list[Conversation]:
+        """Every conversation, the one last written to first; with `children` those of sub-agents too."""
+        rows = [row for row in await asyncio.to_thread(self._log.store.sessions) if children or row.relation != "child"]
         cached = await self._cached(rows)
         return [self._line(row, cached) for row in rows]
 
@@ -105,7 +109,9 @@ class Conversations:
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
             last_seq=row.last_seq, preview=row.preview, archived=row.archived,
             spent=spent, turn_spent=turn_spent, asking=len(state.approvals) if state else 0,
-            network=state.network if state else False)
+            network=state.network if state else False,
+            children=self.children(state) if state and state.children else [],
+            parent=row.parent if row.relation == "child" else "")
 
     def _state(self, row: SessionRow) -> State:
         if row.damaged:
@@ -114,6 +120,8 @@ class Conversations:
             return "running"
         if self._parked(row.id):
             return "parked"
+        if row.relation == "child":
+            return "idle"  # what was cut of it is not resumed
         return "interrupted" if row.state == "interrupted" else "idle"
 
     async def check_mode_change(self, session: str, mode: str) -> None:

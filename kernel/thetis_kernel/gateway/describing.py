@@ -26,7 +26,8 @@ def description(turn: Turn, state: SessionState, modes: Modes, models: Sequence[
         "turn": turn.id,
         "attempt": turn.attempt,
         "mode": {"id": mode.id, "label": mode.label, "read_only": mode.read_only, "prompt": mode.prompt},
-        "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output},
+        "model": {"id": chosen.id, "label": chosen.label, "window": chosen.window, "max_output": chosen.max_output,
+                  "tool_references": chosen.tool_references},
         "state": {
             "seq": state.seq,
             "values": {scope: state.values.get(scope, {}) for scope in ("plan", "todos", "groups", "tools")},
@@ -36,6 +37,13 @@ def description(turn: Turn, state: SessionState, modes: Modes, models: Sequence[
         "tool_groups": msgspec.to_builtins(settings.tool_groups),
         **({} if turn.compact is None else {"compact": {"hint": turn.compact}}),
         "skills": msgspec.Raw(state.values.get("skills", {}).get("offered", "[]").encode()),
-        "root": {"path": ".", "branch": branch_name(turn.session)},
+        **({"child": {"label": turn.label, "prompt": _profile(turn, settings)}} if turn.child else {}),
+        "root": {"path": ".", "branch": branch_name(turn.home)},
         "limits": {"iterations": agent.max_iterations, "tokens": agent.max_tokens, "wall_ms": int(agent.max_minutes * 60_000)},
     })
+
+
+def _profile(turn: Turn, settings: Settings) -> str:
+    """What the sub-agent's profile says to it, "" without one."""
+    profile = settings.subagents.all().get(turn.profile)
+    return profile.prompt if profile is not None else ""

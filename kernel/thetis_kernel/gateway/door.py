@@ -10,7 +10,9 @@ import msgspec
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.attachments import Attachments
+from thetis_kernel.gateway.branches.door import handlers as branch_handlers
 from thetis_kernel.gateway.broadcast import Hearer
+from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.gateway.skills.door import handlers as skill_handlers
 from thetis_kernel.gateway.words import sendable
@@ -93,8 +95,8 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def status(ask: c.GetStatus) -> c.Status:
         return await gateway.status(walls=ask.walls)
 
-    async def conversations(_: c.ListConversations) -> list[c.Conversation]:
-        return await gateway.conversations.all()
+    async def conversations(ask: c.ListConversations) -> list[c.Conversation]:
+        return await gateway.conversations.all(ask.children)
 
     async def conversation(ask: c.GetConversation) -> c.Conversation:
         return await gateway.conversations.get(await gateway.conversations.find(ask.id))
@@ -255,4 +257,6 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         a.AnswerQuestion: answer_question,
         a.Compact: compact,
         **skill_handlers(gateway, only_a_person),
+        **branch_handlers(gateway, only_a_person),
+        **child_handlers(gateway.conversations.find, gateway.children),
     }

@@ -24,8 +24,16 @@ from thetis_kernel.gateway.body.outside import Outside
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.body.watchdog import Watchdog
+from thetis_kernel.gateway.branches.agent import AgentBranch
+from thetis_kernel.gateway.branches.git import Git
+from thetis_kernel.gateway.branches.merge import Merging
+from thetis_kernel.gateway.branches.worktrees import Worktrees
 from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.children.purse import Purses, home_of
+from thetis_kernel.gateway.children.recovery import settle_left
+from thetis_kernel.gateway.children.service import Children
 from thetis_kernel.gateway.cloning import Cloning
+from thetis_kernel.gateway.collecting import tidy
 from thetis_kernel.gateway.consent import Consent
 from thetis_kernel.gateway.control import open_control
 from thetis_kernel.gateway.conversations import Conversations
@@ -47,6 +55,7 @@ from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
 from thetis_kernel.gateway.skills.service import Skills
 from thetis_kernel.gateway.spending import Spending
+from thetis_kernel.gateway.transcripts import Transcripts
 from thetis_kernel.gateway.trust import TrustedTree, survey, trusted
 from thetis_kernel.gateway.turns import Turns
 from thetis_kernel.gateway.workers import Workers
@@ -61,6 +70,9 @@ from thetis_kernel.walls.tier import Tier
 from thetis_kernel.wasm.runtimes import Progress as BuildProgress
 
 SAFE = "Safe mode: the guests that ship with Thetis serve every conversation; what was changed in one is kept and waits."
+
+TOLD_EVERY_S = 0.2
+"""Between two lines of a conversation whose sub-agents move."""
 
 
 class Gateway:
@@ -87,7 +99,8 @@ class Gateway:
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed,
                                  self.settings.context.summary_model)
         self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
-        self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(ArtifactStore(paths.artifacts), self.judge), self.log,
+        self.artifacts = ArtifactStore(paths.artifacts)
+        self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(self.artifacts, self.judge), self.log,
                              lambda world: self.fleet.runtimes("compiler", world),
                              Packages(paths.base / "packages", self.settings.dependencies.index, self.consent.allowed))
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, None if safe else self.bodies,
@@ -101,7 +114,7 @@ class Gateway:
         self.rules = Rules(paths.data)
         self.approvals = Approvals(self.log, self.rules, self.settings.approvals.wait_minutes * 60, self.turns.go_on,
                                    self.changed)
-        self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.running,
+        self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.at_work,
                                self.consent.allowed, self.approvals,
                                Net(self.fleet, self.log, self.settings.tools, self.modes, self.scrubber),
                                DevKitDoor(self.bodies, self.guests, self.log, self.modes, closed=SAFE if safe else ""))
@@ -111,17 +124,24 @@ class Gateway:
         self.skills = Skills(self.log, self.bodies, self.modes, tree)
         self.recalling = Recalling(self.log, self.turns.running)
         self.questions = Questions(self.log, self.turns)
-        self.workers.more += [self.cloning.asks, self.skills.asks, self.recalling.handlers]
+        branches = Git(self.fleet, self.log, paths)
+        self.branch = AgentBranch(branches, self.modes, self.workers.turn)
+        self.merging = Merging(branches, self._turn_runs, lambda session, text, event_id: self.turns.submit(
+            session, text, event_id, with_changes=False))
+        self.worktrees = Worktrees(branches, self._turn_runs)
+        self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
+                              self.branch.asks]
         self.turns.before.append(self.skills.offer)
+        self.children = self._children()
         self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,
-            lambda session: self.turns.running(session) is not None,
-            self.fleet.parked)
+            self._turn_runs, self.fleet.parked)
         self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
         self._close_requested = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._soon: set[str] = set()
         self._control: UnixServer | None = None
 
     @staticmethod
@@ -140,7 +160,12 @@ class Gateway:
             gateway.fleet.reap()
             gateway.cloning.sweep()
             gateway.notices += [*store.notices, *await recover(gateway.log)]
+            left, problems = await settle_left(gateway.log, gateway.settings.subagents.max_result_bytes)
+            gateway.notices += problems
+            for parent, children in left.items():
+                gateway.children.found(parent, children)
             if warm:
+                await asyncio.to_thread(gateway.artifacts.sweep)  # before anybody can have something judged
                 gateway._control = await open_control(paths.socket, gateway._admit)
         except BaseException:
             await asyncio.to_thread(store.close)
@@ -149,6 +174,7 @@ class Gateway:
             gateway._warm(gateway.models.warm())  # first: where there is a provider, a first turn waits for its SDK most
             gateway._warm(gateway.repository.inspect())
             gateway._warm(gateway.guests.agent())
+            gateway._warm(tidy(gateway.artifacts, store, ArtifactStore(shipped_artifacts())))
             if not safe:
                 gateway._warm(gateway.outside.watch())
         return gateway
@@ -206,21 +232,55 @@ class Gateway:
             notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
             root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer, safe=self.safe)
 
+    def _children(self) -> Children:
+        """Sub-agents, and everybody who has to know of them."""
+        async def models() -> list[str]:
+            return [info.id for info in await self.models.models()]
+
+        purses = Purses(self.log, self.spending, self.settings)
+        children = Children(self.log, self.turns, purses, self.settings, self.modes, models, self.repository.commit_turn,
+                            self.changed)
+        self.turns.children = children
+        self.models.limit, self.models.paid = purses.reached, children.after_call
+        self.workers.answered, self.workers.moved = children.answered, self.changed
+        self.workers.more.append(children.asks)
+        return children
+
     def _probe(self) -> Tier:
         from thetis_kernel.walls.probe import probe  # late: only a screen wants to know
 
         return probe(os.environ.get("PATH", ""), (self.paths.root, self.paths.worktrees))
 
     def changed(self, session: str) -> None:
-        """A conversation's line changed: tell the clients."""
+        """A conversation's line changed: tell the clients. A sub-agent's is its own hearers' business, and its parent's."""
+        state = self.log.known(session)
+        if state is not None and home_of(session, state) != session:
+            self._changed_soon(home_of(session, state))
+
         async def tell() -> None:
             try:
                 line = await self.conversations.get(session)
             except ThetisError:
                 return  # deleted meanwhile
-            self.broadcast.publish(StateChanged(conversation=line))
+            self.broadcast.publish(StateChanged(conversation=line), session if line.parent else "")
 
         self._keep(asyncio.create_task(tell()))
+
+    def _changed_soon(self, session: str) -> None:
+        """Many sub-agents move at once; their parent's line is told a few times a second."""
+        if session in self._soon:
+            return
+        self._soon.add(session)
+
+        async def tell() -> None:
+            await asyncio.sleep(TOLD_EVERY_S)
+            self._soon.discard(session)
+            self.changed(session)
+
+        self._keep(asyncio.create_task(tell()))
+
+    def _turn_runs(self, session: str) -> bool:
+        return self.turns.running(session) is not None
 
     def _building(self, progress: BuildProgress) -> None:
         what = f"Building the guest runtimes, once for this machine ({progress.world or progress.step})"
@@ -243,6 +303,7 @@ class Gateway:
     async def close(self) -> None:
         """End every turn, stop the children, close the log, give the lock back."""
         await self.turns.close()
+        self.children.close()
         for task in list(self._tasks):
             task.cancel()
         if self._control is not None:

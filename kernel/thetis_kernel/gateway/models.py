@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
@@ -36,6 +36,7 @@ from thetis_kernel.protocol.models import (
 )
 from thetis_kernel.protocol.plaintext import clean_line
 from thetis_kernel.store import scrub
+from thetis_kernel.store.folds import SessionState
 from thetis_kernel.supervise.handle import Child
 
 STARTS_OVER = "\n\n[The reply broke off here and starts over.]\n\n"
@@ -97,6 +98,10 @@ class ModelRelay:
         self._providers = providers
         self._prices = prices
         self._changed = changed
+        self.limit: Callable[[str, SessionState, str], Awaitable[str]] | None = None
+        """(conversation, its state, model) -> the limit that stands before its next call; set by the gateway."""
+        self.paid: Callable[[str], Awaitable[None]] | None = None
+        """(conversation): what a call used is in its log; set by the gateway."""
         self._configured: Child | None = None
         self._configuring = asyncio.Lock()
 
@@ -117,7 +122,7 @@ class ModelRelay:
         aside = not record and wanted.purpose == "summary" and self._summary_model in models
         model = self._summary_model if aside else state.model or models[0]
         encoded = await asyncio.to_thread(lambda: self._log.scrubber.json(_request(request, model, session)))
-        if reached := self._prices.reached(state, model):
+        if reached := await self._limit(session, state, model):
             return _told(0, Finished(end="limit", blocks=[], detail=reached))
         if stream.about:
             self._publish(stream, "waiting", stream.about)
@@ -129,19 +134,24 @@ class ModelRelay:
         if recorded:
             bodies.append(Assistant(
                 blocks=finished.blocks, model=finished.model, end=finished.end, detail=finished.detail,
-                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=wanted.covered,
+                partial=finished.end not in GOOD_ENDS, usage=finished.usage, turn=turn, seen=wanted.covered, tools=wanted.offered,
                 cost=self._prices.cost(finished.model, finished.usage)))
         elif finished.usage.total:
             bodies.append(self._spent(Counted(finished.usage, finished.model), "abandoned" if record else "unrecorded", turn))
         crash.point("stream.received")
         events = await self._log.append_many(session, bodies) if bodies else []
         crash.point("stream.logged")
+        if self.paid is not None:
+            await self.paid(session)
         self._changed(session)
         return _told(events[-1].seq if recorded else 0, finished)
 
     async def remember(self, session: str) -> None:
         """Keep what the conversation has used where lists find it."""
         await self._prices.remember(session, await self._log.state(session))
+
+    async def _limit(self, session: str, state: SessionState, model: str) -> str:
+        return await self.limit(session, state, model) if self.limit is not None else self._prices.reached(state, model)
 
     def _spent(self, counted: Counted, why: Literal["abandoned", "unrecorded"], turn: str) -> Spending:
         cost = self._prices.cost(counted.model, counted.usage)
@@ -247,11 +257,24 @@ class _Wanted(msgspec.Struct):
     seen: Any = 0
     purpose: Any = ""
     about: Any = ""
+    tools: msgspec.Raw = msgspec.Raw(b"[]")
+    tools_all: Any = None
 
     @property
     def covered(self) -> int:
         seen = self.seen
         return seen if isinstance(seen, int) and not isinstance(seen, bool) and 0 <= seen < 2**53 else 0
+
+    @property
+    def offered(self) -> list[int]:
+        """Tools and their bytes in the request, and as many as the agent says there are."""
+        every = self.tools_all if isinstance(self.tools_all, list) else []
+        told = [number for number in every[:2] if type(number) is int and 0 <= number < 2**31]
+        try:
+            count = len(msgspec.json.decode(self.tools, type=list[msgspec.Raw]))
+        except msgspec.MsgspecError:
+            return []
+        return [count, len(bytes(self.tools)), *told] if count and len(told) == 2 else []
 
 
 def _wanted(raw: bytes) -> _Wanted:

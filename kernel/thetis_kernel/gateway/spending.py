@@ -39,15 +39,16 @@ class Spending:
         entry = self._models.get(model)
         return cost_of(entry, usage) if entry is not None else None
 
-    def reached(self, state: SessionState, model: str) -> str:
+    def reached(self, state: SessionState, model: str, turn: Spent | None = None, whole: Spent | None = None,
+                whose: str = "The turn") -> str:
         """The sentence about the limit that stands before the next call of this conversation; "" when there is none.
 
         It names the limit and its key. A limit in money cannot be kept with a model whose price nobody knows, so such a
-        call is not made either.
+        call is not made either. `turn`, `whole`: what counts as the turn's and the conversation's part, if it is not `state`'s.
         """
-        limits, turn, whole = self._limits, state.turn_spent, total(state)
+        limits, turn, whole = self._limits, turn or state.turn_spent, whole or total(state)
         if turn.tokens >= limits.max_tokens:
-            return f"The turn reached its limit of {limits.max_tokens:,} tokens (agent.max_tokens). {UNTIL_SAID}"
+            return f"{whose} reached its limit of {limits.max_tokens:,} tokens (agent.max_tokens). {UNTIL_SAID}"
         if limits.max_conversation_tokens is not None and whole.tokens >= limits.max_conversation_tokens:
             return (f"The conversation reached its limit of {limits.max_conversation_tokens:,} tokens "
                     "(agent.max_conversation_tokens). Raise it in your configuration, or begin a new conversation.")
@@ -57,12 +58,12 @@ class Spending:
             if limit is None:
                 continue
             if spent.cost >= limit:
-                what, way_out = ("turn", UNTIL_SAID) if of_turn else (
-                    "conversation", "Raise it in your configuration, or begin a new conversation.")
-                return f"The {what} spent {dollars(spent.cost)} of the {dollars(limit)} it may (agent.{key}). {way_out}"
+                what, way_out = (whose, UNTIL_SAID) if of_turn else (
+                    "The conversation", "Raise it in your configuration, or begin a new conversation.")
+                return f"{what} spent {dollars(spent.cost)} of the {dollars(limit)} it may (agent.{key}). {way_out}"
             if spent.unpriced or not self._priced(model):
-                whose = self._unpriced(state, model, spent)
-                return (f"The limit of {dollars(limit)} (agent.{key}) cannot be kept: the price of {whose} is not known. Give "
+                named = self._unpriced(state, model, spent)
+                return (f"The limit of {dollars(limit)} (agent.{key}) cannot be kept: the price of {named} is not known. Give "
                         "its prices in [[models]] (0 for what is free), or take the limit out of your configuration.")
         return ""
 

@@ -44,7 +44,7 @@ class Turn:
     `attended`: a person at a screen began it, so that one can be asked. `alone`: the queue does not go on after it.
     `began`: the number of its turn-started; nothing before that is open. `compact`: it only makes the conversation smaller,
     with this in mind; None for every other turn. `home`: the conversation whose process and checkout it works in; for a
-    sub-agent's turn (`child` is its id then, `label` its name) that is the one that began it.
+    sub-agent's turn (`child` is its id then, `label` its name, `profile` its kind) that is the one that began it.
     """
 
     def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False, alone: bool = False) -> None:
@@ -52,6 +52,7 @@ class Turn:
         self.home = session
         self.child = ""
         self.label = ""
+        self.profile = ""
         self.id = identifier
         self.attempt = attempt
         self.attended = attended

@@ -30,6 +30,7 @@ from thetis_kernel.gateway.workers import Workers
 from thetis_kernel.gateway.working import Working
 from thetis_kernel.protocol.events import (
     BlobRef,
+    ChildStarted,
     Event,
     Nudge,
     SettingChanged,
@@ -81,7 +82,7 @@ class Turns:
         return self._turns.get(session)
 
     def at_work(self, home: str) -> list[Turn]:
-        """The running turns of the conversation and of its sub-agents: those its worker runs."""
+        """The running turns of the conversation and its sub-agents: those its worker runs."""
         return [turn for turn in self._turns.values() if turn.home == home]
 
     def all_running(self) -> list[Turn]:
@@ -209,12 +210,14 @@ class Turns:
             events = await self._log.append_many(session, handing_over(mode, plan), event_ids=["", "", event_id])
             return events[-1].seq, self._begin(session, 0, attended).id
 
-    async def begin_child(self, child: str, home: str, label: str, task: str, attended: bool) -> Turn:
+    async def begin_child(self, home: str, started: ChildStarted, attended: bool) -> Turn:
         """Begin the one turn of a new sub-agent of `home`, its task being the words of it. Raises when Thetis is closing."""
+        child = started.child
         async with self._locks.setdefault(child, asyncio.Lock()):
             self._check_open()
-            await self._log.append(child, User(text=task), event_id=f"{child}:task")
-            return self._begin(child, 0, attended, True, family=(home, label))
+            named = SettingChanged(name="title", value=started.label, by="kernel")
+            await self._log.append_many(child, [named, User(text=started.task)], event_ids=["", f"{child}:task"])
+            return self._begin(child, 0, attended, True, family=(home, started.label, started.profile))
 
     async def mode_changed(self, session: str) -> None:
         """The mode is another one now: running turns' effects are judged by it from here on, those of sub-agents too."""
@@ -298,11 +301,11 @@ class Turns:
             await self.workers.discard(session)
 
     def _begin(self, session: str, attempt: int, attended: bool, alone: bool = False,
-               family: tuple[str, str] | None = None) -> Turn:
-        """`family`: of a sub-agent, (the conversation it belongs to, its name)."""
+               family: tuple[str, str, str] | None = None) -> Turn:
+        """`family`: of a sub-agent, (the conversation it belongs to, its name, its profile)."""
         turn = Turn(session, new_turn_id(), attempt, attended, alone)
         if family is not None:
-            turn.child, (turn.home, turn.label) = session, family
+            turn.child, (turn.home, turn.label, turn.profile) = session, family
         self._turns[session] = turn
         turn.task = asyncio.create_task(self._run(turn), name=f"turn-{session}-{turn.id}")
         return turn
@@ -338,7 +341,7 @@ class Turns:
             if said is not None or (follow_up >= 0 and not self.closing):
                 if follow_up > 0:
                     crash.point("resume.again")
-                family = (turn.home, turn.label) if turn.child else None
+                family = (turn.home, turn.label, turn.profile) if turn.child else None
                 following = self._begin(turn.session, max(follow_up, 0), turn.attended, turn.alone, family)
                 if turn.hurried.is_set() or self.closing:  # stopped while its words were being said
                     following.stop.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.client import Delta
-from thetis_kernel.protocol.events import BlobRef, ToolResult, Unknown, decode_body
+from thetis_kernel.protocol.events import BlobRef, ToolInvocation, ToolResult, Unknown, decode_body
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.media import MAX_PDF
 from thetis_kernel.protocol.net import Fetched
@@ -56,14 +56,14 @@ class Workers:
     """Spawns and finds workers; answers what they ask."""
 
     def __init__(self, fleet: Fleet, log: Log, models: ModelRelay, broadcast: Broadcast,
-                 running: Callable[[str], Turn | None], consent: Callable[[], Awaitable[bool]],
+                 at_work: Callable[[str], Sequence[Turn]], consent: Callable[[], Awaitable[bool]],
                  approvals: Approvals, net: Net, devkit: DevKitDoor) -> None:
         self._fleet = fleet
         self._log = log
         self._attachments = Attachments(log.store.blobs)
         self._models = models
         self._broadcast = broadcast
-        self._running = running
+        self._at_work = at_work
         self._consent = consent
         self._approvals = approvals
         self._net = net
@@ -73,6 +73,10 @@ class Workers:
         """(conversation) -> handlers of parts that answer workers by themselves; set by the gateway."""
         self.notice: Callable[[str, str], Awaitable[None]] | None = None
         """(conversation, text): set by the gateway right after both exist, as turns and workers need each other."""
+        self.answered: Callable[[str], None] | None = None
+        """(conversation): a call of its own agent has its result; set by the gateway."""
+        self.moved: Callable[[str], None] | None = None
+        """(sub-agent): it calls a tool; set by the gateway."""
 
     async def ensure(self, session: str) -> Child:
         """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
@@ -92,40 +96,44 @@ class Workers:
     def _asks(self, session: str) -> dict[type[Any], Any]:
         async def read_log(ask: ReadLog) -> LogPage:
             events, end = await asyncio.to_thread(
-                self._log.store.read_projected, session, ask.after, min(ask.max_bytes, MAX_PAGE))
+                self._log.store.read_projected, self._member(session, ask.child), ask.after, min(ask.max_bytes, MAX_PAGE))
             return LogPage(events=events, end=end)
 
         async def append(ask: AppendEvent) -> int:
             return await self._append(session, ask)
 
         async def read_state(ask: ReadState) -> dict[str, str]:
-            return (await self._log.state(session)).values.get(ask.scope, {})
+            return (await self._log.state(self._member(session, ask.child))).values.get(ask.scope, {})
 
         async def complete(ask: CompleteModel) -> bytes:
-            turn = self._turn(session, ask.turn)
+            turn = self.turn(session, ask.turn)
             with turn.writing():
-                return await self._models.complete(session, turn.id, ask.request, ask.record, turn.stop)
+                return await self._models.complete(turn.session, turn.id, ask.request, ask.record, turn.stop)
 
         async def consent(ask: ConsentUnwalled) -> bool:
             return await self._consent()
 
         async def approve(ask: AskApproval) -> Verdict:
-            return await self._approvals.ask(session, self._turn(session, ask.turn), ask)
+            turn = self.turn(session, ask.turn)
+            if turn.child:  # a person is asked where they look, and what they allow there holds for what belongs to it
+                where = " · ".join(part for part in (ask.where, f"by the sub-agent {turn.label!r}") if part)
+                ask = msgspec.structs.replace(ask, where=where)
+            return await self._approvals.ask(session, turn, ask)
 
         async def fetch_http(ask: FetchHttp) -> Fetched:
-            if self._running(session) is None:
-                raise ThetisError("This turn is over.", code="turn-over")
-            return await self._net.fetch(session, ask)
+            return await self._net.fetch(self._running(session, ask.child).session, ask)
 
         async def devkit(ask: AskDevKit) -> DevKitAnswer:
-            self._turn(session, ask.turn)
+            turn = self.turn(session, ask.turn)
+            if turn.child:
+                await self._devkit.check(turn.session, ask)
             return await self._devkit.answer(session, ask)
 
-        upload = bytearray()
+        uploads: dict[str, bytearray] = {}
 
         async def keep(ask: KeepMedia) -> BlobRef | None:
-            if self._running(session) is None:
-                raise ThetisError("This turn is over.", code="turn-over")
+            self._running(session, ask.child)
+            upload = uploads.setdefault(ask.child, bytearray())
             if len(upload) + len(ask.part) > MAX_PDF:
                 upload.clear()
                 raise ThetisError(f"{ask.name[:120]} is larger than a model takes.", code="too-large")
@@ -140,18 +148,28 @@ class Workers:
         return {**others, KeepMedia: keep, AskDevKit: devkit, AskApproval: approve, FetchHttp: fetch_http, ReadLog: read_log,
                 AppendEvent: append, ReadState: read_state, CompleteModel: complete, ConsentUnwalled: consent}
 
-    def _turn(self, session: str, turn: str) -> Turn:
-        running = self._running(session)
-        if running is None or running.id != turn:
-            raise ThetisError("This turn is over.", code="turn-over")
-        return running
+    def turn(self, session: str, turn: str) -> Turn:
+        """The running turn of that id, the conversation's own or a sub-agent's: whose worker it is, the channel says."""
+        for running in self._at_work(session):
+            if running.id == turn:
+                return running
+        raise ThetisError("This turn is over.", code="turn-over")
+
+    def _running(self, session: str, child: str) -> Turn:
+        """The running turn of the sub-agent, "" for the conversation's own."""
+        for running in self._at_work(session):
+            if running.child == child:
+                return running
+        raise ThetisError("This turn is over.", code="turn-over")
+
+    def _member(self, session: str, child: str) -> str:
+        """Whose log it is: the conversation's, or that of a sub-agent of it which is at work. No other is within reach."""
+        return self._running(session, child).session if child else session
 
     async def _append(self, session: str, ask: AppendEvent) -> int:
         if ask.kind not in WORKER_MAY_APPEND:
             raise Refused(f"A worker cannot write {ask.kind[:40]!r} events.", capability="state")
-        turn = self._running(session)
-        if turn is None:
-            raise ThetisError("This turn is over.", code="turn-over")
+        turn = self._running(session, ask.child)
         try:
             body = decode_body(ask.kind, ask.body)
         except msgspec.ValidationError as error:
@@ -162,18 +180,25 @@ class Workers:
             kept = self._log.store.data_dir.parent / "spill" / short(session) / Path(body.spill).name
             await asyncio.to_thread(spills.clean, kept, self._log.scrubber)
         with turn.writing():
-            return (await self._log.append(session, body, event_id=ask.event_id)).seq
+            seq = (await self._log.append(turn.session, body, event_id=ask.event_id)).seq
+        if isinstance(body, ToolResult) and not turn.child and self.answered is not None:
+            self.answered(session)
+        elif isinstance(body, ToolInvocation) and turn.child and self.moved is not None:
+            self.moved(turn.child)
+        return seq
 
     def _heard(self, session: str, tell: Notice) -> None:
         async def pass_on() -> None:
             # A conversation deleted meanwhile, a full disk: the agent finds out when it looks.
             with contextlib.suppress(ThetisError):
                 if self.notice is not None:
-                    await self.notice(session, tell.text[:MAX_NOTICE])
+                    await self.notice(self._member(session, tell.child), tell.text[:MAX_NOTICE])
 
         task = asyncio.create_task(pass_on(), name=f"notice-{session}")
         self._notices.add(task)
         task.add_done_callback(self._notices.discard)
 
     def _output(self, session: str, tell: Output) -> None:
-        self._broadcast.publish(Delta(session=session, kind="output", text=tell.text, call=tell.call), session)
+        with contextlib.suppress(ThetisError):  # of a sub-agent whose turn is over
+            member = self._member(session, tell.child)
+            self._broadcast.publish(Delta(session=member, kind="output", text=tell.text, call=tell.call), member)

@@ -13,6 +13,7 @@ import msgspec
 from thetis_kernel.protocol.approvals import Decision, Rule
 from thetis_kernel.protocol.asking import ASKING_ASKS
 from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.children import CHILD_ASKS, ChildLine
 from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.queueing import QUEUE_ASKS
@@ -29,7 +30,7 @@ class Conversation(msgspec.Struct, frozen=True):
     requests for consent.
 
     `spent`: what it used and cost until now; `turn_spent`: the running turn's part of that, or the last one's.
-    `network`: a person switched the network of its commands on.
+    `network`: a person switched the network of its commands on. `children`: its sub-agents at work; `parent`: of a sub-agent.
     """
 
     id: str
@@ -48,6 +49,8 @@ class Conversation(msgspec.Struct, frozen=True):
     spent: Spent = Spent()
     turn_spent: Spent = Spent()
     network: bool = False
+    children: list[ChildLine] = []
+    parent: str = ""
 
 
 class ModeInfo(msgspec.Struct, frozen=True):
@@ -143,7 +146,9 @@ class GetStatus(Ask[Status], frozen=True, tag="client.status"):
 
 
 class ListConversations(Ask[list[Conversation]], frozen=True, tag="client.list"):
-    """All conversations of the root, newest first."""
+    """All conversations of the root, newest first; with `children` those of sub-agents too."""
+
+    children: bool = False
 
 
 class GetConversation(Ask[Conversation], frozen=True, tag="client.conversation"):
@@ -391,7 +396,7 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
-    *QUEUE_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval, HandOver, ListRules, AddRule,
-    RevokeRule,
+    *QUEUE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval,
+    HandOver, ListRules, AddRule, RevokeRule,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

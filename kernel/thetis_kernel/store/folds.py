@@ -24,6 +24,7 @@ from thetis_kernel.protocol.events import (
     ChildSettled,
     ChildStarted,
     Event,
+    Incident,
     Modification,
     Nudge,
     Question,
@@ -78,6 +79,7 @@ class SessionState(msgspec.Struct):
     last_finished: TurnFinished | None = None
     stats: TurnStats = msgspec.field(default_factory=TurnStats)
     unanswered: dict[str, ToolInvocation] = {}
+    last_call: ToolInvocation | None = None
     branch: BranchOp | None = None
     materialised: BranchOp | None = None
     approvals: dict[str, Approval] = {}
@@ -102,6 +104,7 @@ class SessionState(msgspec.Struct):
     rewinds: list[tuple[int, int]] = []
     modifications: list[tuple[int, Modification]] = []
     refused: list[tuple[int, Modification]] = []
+    mishaps: list[tuple[int, Incident]] = []
 
     @property
     def guests(self) -> dict[str, Modification]:
@@ -265,7 +268,7 @@ def _nudge(state: SessionState, seq: int, body: Nudge) -> None:
 
 
 def _invocation(state: SessionState, seq: int, body: ToolInvocation) -> None:
-    state.unanswered[body.call] = body
+    state.unanswered[body.call] = state.last_call = body
     state.stats.tool_calls += 1
 
 
@@ -327,6 +330,12 @@ def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
 
 def _modification(state: SessionState, seq: int, body: Modification) -> None:
     (state.refused if body.verdict == REFUSED else state.modifications).append((seq, body))
+
+
+def _mishap(state: SessionState, seq: int, body: Incident) -> None:
+    """Incidents about a guest stand beside its revisions."""
+    if body.data.get("aspect"):
+        state.mishaps.append((seq, body))
 
 
 def _put(values: dict[str, dict[str, str]], change: StateChanged) -> None:
@@ -392,6 +401,7 @@ _HANDLERS = {
     "queue-edited": _on(QueueEdited, lambda state, _, body: queueing.edited(state.queue, body)),
     "queue-recalled": _on(QueueRecalled, lambda state, _, body: queueing.recalled(state.queue, body)),
     "modification": _on(Modification, _modification),
+    "incident": _on(Incident, _mishap),
     "spending": _on(Spending, _spending),
     "approval": _on(Approval, _approval),
     "question": _on(Question, _question),

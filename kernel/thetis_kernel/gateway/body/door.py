@@ -26,9 +26,7 @@ class DevKitDoor:
 
     async def answer(self, session: str, ask: AskDevKit) -> DevKitAnswer:
         """Do what is asked. Raises Refused in a read-only mode, whatever the worker let through, and as `Bodies.perform`."""
-        if ask.name in CHANGING and self._modes.get((await self._log.state(session)).mode).read_only:
-            raise Refused(f"This conversation is in a read-only mode: devkit.{ask.name} is not possible by any route.",
-                          capability="devkit", hint="A person can switch the mode.")
+        await self.check(session, ask)
         if ask.name in CHANGING and self._closed:
             raise Refused(f"No guest can be changed now. {self._closed}", capability="devkit",
                           hint="A person can start Thetis without --safe.")
@@ -39,3 +37,9 @@ class DevKitDoor:
         name = aspect.removeprefix(TOOL)
         tool = await self._guests.tool(session, name)
         return DevKitAnswer(data=msgspec.json.encode(answer), tool=tool, gone="" if tool else name)
+
+    async def check(self, session: str, ask: AskDevKit) -> None:
+        """Raise Refused for a change in a read-only mode; `session` may be a sub-agent of the conversation."""
+        if ask.name in CHANGING and self._modes.get((await self._log.state(session)).mode).read_only:
+            raise Refused(f"This conversation is in a read-only mode: devkit.{ask.name} is not possible by any route.",
+                          capability="devkit", hint="A person can switch the mode.")

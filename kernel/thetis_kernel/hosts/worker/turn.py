@@ -17,10 +17,11 @@ from thetis_kernel.errors import GuestError, ThetisError
 from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
-from thetis_kernel.hosts.worker.surroundings import surroundings
+from thetis_kernel.hosts.worker.surroundings import surroundings, tell_rules
 from thetis_kernel.hosts.worker.terminals import boundary, terminals
 from thetis_kernel.protocol.worker import (
     AskAgents,
+    AskBranch,
     AskDevKit,
     CompleteModel,
     FetchHttp,
@@ -69,7 +70,7 @@ class Turn:
         self._tool_abort = Abort()
         self._journal = GatewayJournal(peer, ask.child)
         self._cancelled = StopSign()
-        commands = WalledCommands(ask.place, peer, helpers)
+        commands = self._commands = WalledCommands(ask.place, peer, helpers)
         self._context = TurnContext(
             turn=ask.turn,
             place=ask.place,
@@ -82,6 +83,7 @@ class Turn:
             guests={guest.aspect.removeprefix("tool/"): guest for guest in ask.tools},
             call_guest=self._call_tool,
             devkit=self._devkit,
+            branch=self._branch,
             gateway=lambda ask: peer.call(ask, timeout=None, cancel=self._cancelled),
             agents=None if ask.child else self._agents,
             bell=bell,
@@ -150,7 +152,9 @@ class Turn:
 
     def _turn_json(self) -> str:
         table: dict[str, Any] = msgspec.json.decode(self._ask.turn_json)
-        table["root"] = {**table.get("root", {}), **surroundings(self._context.tree, Path(self._ask.place.workspace))}
+        around = surroundings(self._context.tree, Path(self._ask.place.workspace), self._commands.workspace())
+        tell_rules(self._journal, around)
+        table["root"] = {**table.get("root", {}), **around}
         return json.dumps(table, ensure_ascii=False)
 
     def _complete(self, request: bytes, record: bool) -> bytes:
@@ -165,6 +169,12 @@ class Turn:
         if answer.gone:
             self._context.guests.pop(answer.gone, None)
         data: dict[str, Any] = msgspec.json.decode(answer.data)
+        return data
+
+    def _branch(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Ask the gateway about the branch; once begun, what moves files is not given up half-way."""
+        ask = AskBranch(turn=self.id, name=name, arguments=msgspec.json.encode(arguments))
+        data: dict[str, Any] = msgspec.json.decode(self._peer.call(ask, timeout=None))
         return data
 
     def _agents(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,17 @@
     rehearse: cut               a reply that always ends at the output limit
     rehearse: fail              a stream that breaks after a few words
     rehearse: overflow          the provider says the conversation is too long
+    rehearse: agents A; B       a sub-agent for each instruction (`rehearse: slow 3000 ms; rehearse: fail`), and wait for them
+    rehearse: vague             a sub-agent with a brief that is refused
 
-The last four are events of the stream and no answers: their script raises `Drill`.
+Slow, cut, fail and overflow are events of the stream and no answers: their script raises `Drill`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from thetis_kernel.models.rehearsal import delegating
 from thetis_kernel.models.rehearsal.scene import Scene
 from thetis_kernel.models.rehearsal.script import Script, Step, call
 from thetis_kernel.protocol.models import End
@@ -75,4 +78,6 @@ DRILLS: tuple[tuple[str, Callable[..., Script]], ...] = (
     (r"rehearse: cut", cut),
     (r"rehearse: fail", fail),
     (r"rehearse: overflow", overflow),
+    (r"rehearse: agents (\S.*)", delegating.together),
+    (r"rehearse: vague", delegating.vague),
 )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from thetis_kernel.models.rehearsal import drills, selfwork, shells, tours
+from thetis_kernel.models.rehearsal import delegating, drills, selfwork, shells, steering, tours
 from thetis_kernel.models.rehearsal.answers import content, failure, fenced, named
 from thetis_kernel.models.rehearsal.scene import Scene
 from thetis_kernel.models.rehearsal.script import Script, Step, call
@@ -31,7 +31,7 @@ class Verb(msgspec.Struct, frozen=True):
 
 def understood(instruction: str) -> tuple[Verb, list[str]] | None:
     """The verb an instruction is, and its arguments."""
-    words = instruction.strip()
+    words = delegating.objective(instruction.strip())
     for verb in VERBS:
         match = verb.pattern.fullmatch(words)
         if match:
@@ -130,6 +130,18 @@ def outline(scene: Scene, path: str) -> Script:
     return f"Outline of {named(path)}:\n\n{fenced(outlined.text, 'text')}" if outlined.ok else failure(outlined)
 
 
+def earlier(scene: Scene, words: str) -> Script:
+    """look for X in earlier conversations"""
+    [found] = yield Step(f"Looking for {named(words)} in earlier conversations.", [call("search_conversations", query=words)])
+    return f"Found:\n\n{fenced(found.text, 'text')}" if found.ok else failure(found)
+
+
+def read_earlier(scene: Scene, conversation: str) -> Script:
+    """read conversation C"""
+    [page] = yield Step(f"Reading {named(conversation)}.", [call("read_conversation", conversation=conversation)])
+    return f"It says:\n\n{fenced(page.text, 'text')}" if page.ok else failure(page)
+
+
 def use_skill(scene: Scene, name: str) -> Script:
     """use the skill N"""
     [skill] = yield Step(f"Reading the skill {named(name)}.", [call("use_skill", name=name)])
@@ -157,10 +169,18 @@ _PLACE = r"(?:repo|repository|project|folder|directory|checkout|codebase)"
 _QUOTED = r"\"[^\"]+\"|'[^']+'|`[^`]+`|“[^”]+”"
 
 VERBS: tuple[Verb, ...] = (
+    _verb(r"remember for the project ([^:]+): *(.+)", steering.remember_for_all, "remember for the project style: tests first"),
+    _verb(r"recall the project'?s notes\W*", steering.recall_for_all),
+    _verb(r"ask me ([^:]+?)(?:: *(\S.*))?", steering.ask, "ask me which colour: red, green or blue"),
+    _verb(r"work through (\S.*)", steering.work_through, "work through look around; say hello"),
+    _verb(r"begin (\S.*) and stop", steering.leave_open),
+    _verb(r"(?:which tools are there|find a tool for (\S.*))\W*", steering.find_tool, "find a tool for running a server"),
+    _verb(r"read events (\d{1,9}) to (\d{1,9})", steering.originals, "read events 1 to 5"),
     _verb(rf"what(?:'s|’s| is)? (?:there )?in (?:this|the|my) {_PLACE}\W*", tours.survey, "what is in this repository?"),
     _verb(rf"(?:describe|explain|summari[sz]e) (?:this|the|my) {_PLACE}\W*", tours.survey),
     _verb(r"(?:please )?(?:(?:give|show) me )?(?:the |a )?tour\W*", tours.tour, "tour"),
     _verb(r"(?:list|ls)(?: files)?(?: in)?(?: (\S.*))?", list_directory, "list src"),
+    _verb(r"read conversation (\w+)", read_earlier),
     _verb(r"(?:read|show|open|cat) (\S.*)", read_file, "read README.md"),
     _verb(rf"(?:search|grep)(?: for)? ({_QUOTED}|\S.*?)(?: in (\S+))?", search, "search TODO in src"),
     _verb(r"find(?: files)? (\S.*)", find, "find **/*.py"),
@@ -172,9 +192,15 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"type (.+) into (t\d+)", shells.type_into),
     _verb(r"look at (t\d+)", shells.look_at),
     _verb(r"close (t\d+)", shells.end),
+    _verb(r"have (?:sub-?)?agents in the background (\S.*)", delegating.behind,
+          "have agents in the background nap 10; find *.md"),
+    _verb(r"have (?:sub-?)?agents (\S.*)", delegating.together, "have agents list .; nap 5; read README.md"),
+    _verb(r"how are the (?:sub-?)?agents\W*", delegating.status, "how are the agents"),
+    _verb(r"nap (\d{1,4})(?: s| seconds)?", delegating.nap, "nap 10"),
     _verb(r"remember ([^:]+): *(.+)", remember, "remember owner: Ada"),
     _verb(r"recall(?: (\S.*))?", recall, "recall owner"),
     _verb(r"outline (\S.*)", outline, "outline src/main.py"),
+    _verb(r"look for (.+?) in (?:earlier|other) conversations\W*", earlier, "look for Ada in earlier conversations"),
     _verb(r"use the skill ([\w-]+)\W*", use_skill, "use the skill careful-surgery"),
     _verb(r"write a skill ([\w-]+): *(.+)", write_skill, "write a skill greeting: Say hello to everybody"),
     _verb(r"clone (https?://\S+)", clone, "clone https://github.com/octocat/Hello-World"),
