@@ -20,8 +20,10 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Callable, Container
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,12 +36,16 @@ FORMAT = 1
 MAX_META = 4 * 1024 * 1024
 MAX_BUNDLE = 8 * 1024 * 1024
 """What one frame between processes holds; the compile step refuses larger ones."""
+_USED_S = 3600.0
 _PENDING = ".new-"
 _SEAL = ".seal"
 
 
-class Meta(msgspec.Struct, frozen=True):
-    """What meta.json says: everything of the verdict but the bundle, which it names by digest."""
+class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What meta.json says: everything of the verdict but the bundle, which it names by digest.
+
+    `source` is the digest of what was judged; entries of before it was noted have none, and stay valid.
+    """
 
     format: int
     key: str
@@ -47,11 +53,23 @@ class Meta(msgspec.Struct, frozen=True):
     steps: list[StepResult]
     describes: str
     bundle_sha256: str
+    source: str = ""
 
 
 class _Sealed(msgspec.Struct, frozen=True):
     mac: str
     meta: Meta
+
+
+class Entry(NamedTuple):
+    """One artifact on disk: its key, the digest of its source ("" = not noted), whether it passed, its size in bytes, and
+    when it was last read or written (seconds since the epoch, to the hour)."""
+
+    key: str
+    source: str
+    ok: bool
+    size: int
+    used: float
 
 
 class ArtifactStore:
@@ -78,10 +96,11 @@ class ArtifactStore:
         except _Damaged as exc:
             self._remove_damaged(entry, key, str(exc))
             return None
+        _touch(entry)
         return Verdict(meta.ok, key, meta.steps, bundle, meta.describes)
 
-    def put(self, verdict: Verdict) -> None:
-        """Keep `verdict` for good; does nothing when its key is there already.
+    def put(self, verdict: Verdict, source: str = "") -> None:
+        """Keep `verdict` over the source of this digest for good; does nothing when its key is there already.
 
         Durable when it returns. Raises StoreError when the disk does not take it; nothing half-written is visible.
         """
@@ -90,7 +109,7 @@ class ArtifactStore:
             return
         bundle = verdict.bundle.encode() if verdict.ok else b""
         digest = hashlib.sha256(bundle).hexdigest()
-        meta = Meta(FORMAT, verdict.key, verdict.ok, verdict.steps, verdict.describes, digest)
+        meta = Meta(FORMAT, verdict.key, verdict.ok, verdict.steps, verdict.describes, digest, source)
         crash.point("swap.before")
         try:
             self._write(entry, meta, bundle)
@@ -107,6 +126,19 @@ class ArtifactStore:
             return False
         self._discard(entry)
         return True
+
+    def entries(self) -> list[Entry]:
+        """What is there and whole, as far as its size and seal say; bundles are not read."""
+        found = []
+        with contextlib.suppress(FileNotFoundError):
+            for path in self._directory.iterdir():
+                if not KEY.fullmatch(path.name):
+                    continue
+                with contextlib.suppress(FileNotFoundError, _Damaged):
+                    meta = self._meta(path, path.name)
+                    size = sum(part.lstat().st_size for part in path.iterdir())
+                    found.append(Entry(path.name, meta.source, meta.ok, size, path.stat().st_mtime))
+        return found
 
     def sweep(self, keep: Container[str] | None = None) -> list[str]:
         """Remove what no one can use: half-written entries, foreign names, and (with `keep`) entries not in it.
@@ -233,6 +265,13 @@ def _read_seal(path: Path) -> bytes | None:
     except (_Damaged, FileNotFoundError):
         return None
     return secret if len(secret) == 32 else None
+
+
+def _touch(entry: Path) -> None:
+    """Note that the entry is used: collection takes the longest unused. No more than once an hour, and never in the way."""
+    with contextlib.suppress(OSError):
+        if time.time() - entry.stat().st_mtime > _USED_S:
+            os.utime(entry)
 
 
 def _write_synced(path: Path, data: bytes) -> None:

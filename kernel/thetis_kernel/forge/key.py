@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from thetis_kernel.forge.checkers import versions
+from thetis_kernel.forge.own_names import agents_own_names
 from thetis_kernel.forge.source import source_digest
 from thetis_kernel.protocol.gate import GuestSource
 from thetis_kernel.wasm.runtimes import runtime_digest
@@ -33,12 +34,12 @@ def artifact_key(source: GuestSource, digests: Digests = runtime_digest) -> str:
 
 @functools.cache
 def gate_version() -> str:
-    """Digest over the gate's own code, its checkers' versions and the vocabularies it holds guests to: a changed check
-    makes every verdict of the old one unknown, not wrong."""
+    """Digest over the gate's own code, its checkers' versions, the names that are taken and the vocabularies it holds guests
+    to: a changed check makes every verdict of the old one unknown, not wrong."""
     kernel = Path(__file__).parents[1]
     files = [*sorted((kernel / "forge").rglob("*.py")), kernel / "protocol" / "blocks.py", kernel / "protocol" / "events.py"]
     texts = [text for file in files for text in (file.relative_to(kernel).as_posix(), file.read_text())]
-    return _digest([versions(), *texts])
+    return _digest([versions(), *sorted(agents_own_names()), *texts])
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -93,7 +93,7 @@ class _Parser:
     """Takes the fields of one table, complaining about each that does not fit."""
 
     def __init__(self, text: str, table: dict[str, Any], complaints: Complaints) -> None:
-        self._lines = text.splitlines()
+        self._source = text
         self._table = table
         self._complaints = complaints
 
@@ -172,12 +172,13 @@ class _Parser:
                 self._say(f"unknown key {prefix}{key[:80]}; {hint}", key)
 
     def _say(self, message: str, key: str) -> None:
-        self._complaints.add(message, MANIFEST, self._line_of(key))
+        self._complaints.add(message, MANIFEST, line_of(self._source, key))
 
-    def _line_of(self, key: str) -> int:
-        """Where `key` is set, or 0."""
-        for number, line in enumerate(self._lines, 1):
-            head = line.split("=", 1)[0] if "=" in line else line
-            if re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", head):
-                return number
-        return 0
+
+def line_of(text: str, key: str) -> int:
+    """The line of a manifest where `key` is set, or 0."""
+    for number, line in enumerate(text.splitlines(), 1):
+        head = line.split("=", 1)[0] if "=" in line else line
+        if re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", head):
+            return number
+    return 0

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from thetis_kernel.errors import IpcError, RemoteError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.key import Digests, artifact_key
+from thetis_kernel.forge.source import source_digest
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource, JudgeGuest, StepResult, Verdict
 from thetis_kernel.wasm.runtimes import runtime_digest
 
@@ -71,7 +72,7 @@ class Forge:
             return self._died(key, f"the gate did not survive judging this guest: {exc.message}")
         if verdict.key != key:
             return self._died(key, "the gate answered about another guest")
-        await asyncio.to_thread(self._store.put, verdict)
+        await asyncio.to_thread(self._store.put, verdict, source_digest(source))
         return verdict
 
     def _died(self, key: str, why: str) -> Verdict:

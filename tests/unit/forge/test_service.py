@@ -115,7 +115,7 @@ async def test_a_full_disk_is_said_and_the_next_try_judges_again(make, monkeypat
     judge = Judge()
     forge = make(judge)
     with monkeypatch.context() as patch:
-        patch.setattr(ArtifactStore, "put", lambda self, verdict: (_ for _ in ()).throw(StoreError("full")))
+        patch.setattr(ArtifactStore, "put", lambda self, verdict, source: (_ for _ in ()).throw(StoreError("full")))
         with pytest.raises(StoreError):
             await forge.verdict(SOURCE)
     assert (await forge.verdict(SOURCE)).ok

@@ -41,7 +41,7 @@ def confine(scratch: Path | None = None) -> None:
 def readable() -> list[str]:
     """What the gate and its checkers read: the machine's programs and libraries, Python, Thetis."""
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
-    ours = [str(Path(__file__).parents[2]), str(paths.builtin_root() / "guest")]
+    ours = [str(Path(__file__).parents[2]), *(str(paths.builtin_root() / name) for name in ("guest", "aspects"))]
     kernel = ["/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/sys/fs/cgroup", "/sys/devices/system/cpu"]
     return [*system.DIRECTORIES, "/etc/ld.so.cache", "/etc/localtime", *kernel, *(p for p in sys.path if p), *python, *ours]
 
