@@ -48,6 +48,22 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.selfwork import selfwork
 
             return selfwork(arguments)
+        case "merge" | "diff" | "apply" | "path" | "worktrees":
+            from thetis_kernel.cli import merging
+
+            return int(getattr(merging, arguments.command)(arguments))
+        case "answer":
+            from thetis_kernel.cli.answer import answer
+
+            return answer(arguments)
+        case "compact":
+            from thetis_kernel.cli.compact import compact
+
+            return compact(arguments)
+        case "usage":
+            from thetis_kernel.cli.usage import usage
+
+            return usage(arguments)
         case "trust":
             from thetis_kernel.cli.trust import trust
 

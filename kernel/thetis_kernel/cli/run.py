@@ -8,42 +8,57 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Sequence
 
-from thetis_kernel.cli.follow import Followed
+from thetis_kernel.cli.answer import ASKED, tell_open
+from thetis_kernel.cli.follow import Followed, FollowedAnswer
 from thetis_kernel.cli.printing import Answer, say
 from thetis_kernel.cli.reach import Reached, locate, reach
 from thetis_kernel.cli.setup import ensure_built
 from thetis_kernel.config.loading import Loaded
 from thetis_kernel.errors import PeerGone, RemoteError, ThetisError, UsageError
 from thetis_kernel.paths import RootPaths
+from thetis_kernel.protocol.asking import Given
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.spending import spent_words
 
-FINISHED = frozenset({"stop", "asked"})
-"""Ends of a turn that exit with status 0."""
+EXITS = {"stop": 0, "asked": ASKED}
+"""Exit statuses by the end of the turn; of all others it is 1."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one turn; 0 finished, 1 the turn failed, 2 usage or configuration, 130 interrupted."""
+    """Run one turn; 0 finished, 1 the turn failed, 2 usage or configuration, 3 it asks you something, 130 interrupted."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     if not prompt.strip():
         raise UsageError("There is nothing to say.", hint="Give a prompt, or - to read it from standard input.")
     if arguments.conversation and (arguments.mode or arguments.model):
         raise UsageError("--mode and --model are for new conversations.", hint="Leave them out, or leave out --conversation.")
+    answer = Answer(json=arguments.json)
+    followed = Followed(
+        prompt, answer, conversation=arguments.conversation, mode=arguments.mode, model=arguments.model,
+        with_changes=arguments.with_changes, files=[os.path.abspath(file) for file in arguments.attach])
+    return _run(arguments, answer, followed)
+
+
+def follow_answer(arguments: argparse.Namespace, question: str, given: Sequence[Given]) -> int:
+    """Answer what an agent asked and follow the turn that goes on with it; as `run`."""
+    answer = Answer(json=arguments.json)
+    return _run(arguments, answer, FollowedAnswer(question, given, answer, conversation=arguments.conversation))
+
+
+def _run(arguments: argparse.Namespace, answer: Answer, followed: Followed) -> int:
     paths, loaded = locate(arguments)
     ensure_built(quiet=arguments.json)
-    return asyncio.run(_Run(arguments, prompt).go(paths, loaded))
+    return asyncio.run(_Run(arguments, answer, followed).go(paths, loaded))
 
 
 class _Run:
     """The turn, whoever holds the root: this process, or another kernel that may leave while we are attached to it."""
 
-    def __init__(self, arguments: argparse.Namespace, prompt: str) -> None:
+    def __init__(self, arguments: argparse.Namespace, answer: Answer, followed: Followed) -> None:
         self._arguments = arguments
-        self._answer = Answer(json=arguments.json)
-        self._followed = Followed(
-            prompt, self._answer, conversation=arguments.conversation, mode=arguments.mode, model=arguments.model,
-            with_changes=arguments.with_changes, files=[os.path.abspath(file) for file in arguments.attach])
+        self._answer = answer
+        self._followed = followed
         self._interrupts = 0
         self._task: asyncio.Task[str] | None = None
 
@@ -60,9 +75,9 @@ class _Run:
             self._farewell()
         if self._interrupts:
             return 130
-        if stopped_by not in FINISHED and not self._arguments.json:
+        if stopped_by not in EXITS and not self._arguments.json:
             say(f"The turn ended by {stopped_by}: {self._followed.detail}")
-        return 0 if stopped_by in FINISHED else 1
+        return EXITS.get(stopped_by, 1)
 
     async def _until_over(self, paths: RootPaths, loaded: Loaded) -> str:
         while True:
@@ -80,6 +95,8 @@ class _Run:
         notices = asyncio.create_task(self._tell_notices(found))  # beside the turn: counting changes takes its time
         try:
             stopped_by = await self._followed.follow(found.client)
+            if stopped_by == "asked" and not self._arguments.json:
+                await tell_open(found.client, self._followed.session)
             await self._tell_spending(found)
             return stopped_by
         except asyncio.CancelledError:

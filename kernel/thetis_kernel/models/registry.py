@@ -77,7 +77,9 @@ def offered(providers: Sequence[Provider], models: Sequence[ModelEntry]) -> list
     from thetis_kernel.models.rehearsal import INFO
 
     found = usable(models, {provider.name for provider in providers}) if providers else []
-    return [*(model.info for model in found), INFO]
+    deferring = {provider.name for provider in providers if provider.tool_references}
+    infos = (msgspec.structs.replace(model.info, tool_references=model.provider in deferring) for model in found)
+    return [*infos, INFO]
 
 
 def configured(setup: ConfigureModels, settings: Mapping[str, str]) -> Registry:

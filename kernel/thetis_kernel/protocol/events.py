@@ -63,7 +63,8 @@ class Assistant(Body, frozen=True, tag="assistant"):
     """A model's reply: the provider's content blocks verbatim. `partial` when it was cut; `end` as protocol.models.End.
 
     `seen`: the last event the request covered (0: all before this one); what a person says while the model is writing is
-    logged before the reply, but the reply does not answer it. `cost`: dollars, None when the price is not known.
+    logged before the reply, but the reply does not answer it. `cost`: dollars, None when the price is not known. `tools`: how
+    many were offered, their bytes, and both of all there are.
     """
 
     blocks: list[dict[str, Any]]
@@ -75,6 +76,7 @@ class Assistant(Body, frozen=True, tag="assistant"):
     turn: str = ""
     seen: int = 0
     cost: Decimal | None = None
+    tools: list[int] = []
 
 
 class ToolInvocation(Body, frozen=True, tag="tool-invocation"):

@@ -157,8 +157,10 @@ def _call(block: dict[str, Any]) -> list[str]:
 def _result(block: dict[str, Any]) -> list[str]:
     call, content = _shown(block.get("tool_use_id")), block.get("content")
     if isinstance(content, list) and content:
-        inner = [item for item in content if isinstance(item, dict) and item.get("type") in {"text", *_MEDIA}]
-        if len(inner) < len(content):
+        items = [item for item in content if isinstance(item, dict)]
+        inner = [item for item in items if item.get("type") in {"text", *_MEDIA}]
+        references = [item for item in items if item.get("type") == "tool_reference" and _nonempty(item.get("tool_name"))]
+        if len(inner) + len(references) < len(content):
             return [f"the result of {call} holds what no result can"]
         return [f"in the result of {call}: {fault}" for item in inner for fault in _block("user", item)]
     if not (isinstance(content, str) and content.strip()):

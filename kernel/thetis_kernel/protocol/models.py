@@ -92,7 +92,8 @@ StreamItem = Union[TextDelta, ThinkingDelta, ToolCallDelta, Counted, Waiting, Fi
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """A model a person can pick. `window` in tokens; `label` for people; `notice` is shown whenever it is in use."""
+    """A model a person can pick. `window` in tokens; `label` for people; `notice` is shown whenever it is in use.
+    `tool_references`: definitions of tools can be deferred until a result refers to them."""
 
     id: str
     provider: str
@@ -100,6 +101,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     window: int
     max_output: int = 8192
     notice: str = ""
+    tool_references: bool = False
 
 
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -107,7 +109,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     `key`: where its key is, `env:NAME`, `file:/absolute/path` (mode 0600) or `keyring:service/user`; "" for an endpoint
     without keys. `auth`: the header it travels in, `x-api-key` or `bearer`. `idle_seconds`: silence after which a stream
-    is given up.
+    is given up. `tool_references`: it takes `defer_loading` on tools and `tool_reference` in results, so that loading tools
+    leaves what is cached as it is.
     """
 
     name: str
@@ -115,6 +118,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     key: str = ""
     auth: Literal["x-api-key", "bearer"] = "x-api-key"
     idle_seconds: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 90.0
+    tool_references: bool = False
 
 
 Tokens = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]

@@ -21,6 +21,7 @@ from thetis_kernel.models.anthropic.failures import Failure, not_a_stream, of_ev
 from thetis_kernel.models.anthropic.request import body
 from thetis_kernel.models.anthropic.sse import Events, TooLong
 from thetis_kernel.models.catalog import Model
+from thetis_kernel.models.deferring import undeferred
 from thetis_kernel.models.media import Media
 from thetis_kernel.protocol.events import Usage
 from thetis_kernel.protocol.models import Counted, Finished, ModelRequest, StreamItem
@@ -114,7 +115,8 @@ class AnthropicBackend:
         endpoint = self._endpoint
         try:
             history = await asyncio.to_thread(self._media.resolved, request.messages, self._model)
-            told = body(msgspec.structs.replace(request, messages=history), self._model)
+            resolved = msgspec.structs.replace(request, messages=history)
+            told = body(resolved if endpoint.provider.tool_references else undeferred(resolved), self._model)
             async with endpoint.post(told) as response:
                 endpoint.reached = True
                 kind = response.headers.get("content-type", "")

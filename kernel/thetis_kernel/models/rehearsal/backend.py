@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from thetis_kernel.models.rehearsal import steering
 from thetis_kernel.models.rehearsal.answers import NOTICE, labelled
 from thetis_kernel.models.rehearsal.drills import Drill
 from thetis_kernel.models.rehearsal.scene import Scene, scene_of
@@ -50,6 +51,8 @@ def delay_ms(settings: Mapping[str, str]) -> int:
 def reply_to(request: ModelRequest) -> Reply:
     """The reply, a function of the request alone."""
     scene = scene_of(request)
+    if summed := steering.summary(scene.instruction):
+        return Reply(summed, [], "stop")
     found = understood(scene.instruction)
     if found is None:
         return _answer(what_is_understood())
