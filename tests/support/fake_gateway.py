@@ -62,6 +62,7 @@ class FakeGateway:
         self.queues: dict[str, list[q.QueuedWords]] = {}
         self.in_hand: set[str] = set()
         self.diff = c.DiffText(patch="", files=[])
+        self.devkit: Callable[[c.DevKit], bytes] = lambda _: b'{"guests": [], "revisions": [], "incidents": []}'
         self.requests: dict[str, dict[str, e.Approval]] = {}
         self.gone = False
         self._closed: asyncio.Future[IpcError] | None = None
@@ -143,6 +144,8 @@ class FakeGateway:
                 return list(self.requests.get(session, {}).values())
             case c.AnswerApproval():
                 self._decide(ask)
+            case c.DevKit():
+                return self.devkit(ask)
             case c.ChangeSetting():
                 self._set(ask)
             case _:

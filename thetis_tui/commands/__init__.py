@@ -13,6 +13,7 @@ from thetis_tui.commands.conversations import (
     Switch,
 )
 from thetis_tui.commands.home import Back, Home, Nth, Search
+from thetis_tui.commands.itself import Itself
 from thetis_tui.commands.keeping import Archive, Delete, Title
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
 from thetis_tui.commands.reading import (
@@ -31,7 +32,8 @@ from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPr
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
     Mode(), Network(), CarryOut(), Skill(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
-    Diff(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+    EditPrompt(), InsertFile(),
+    Diff(), Itself(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
     MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )

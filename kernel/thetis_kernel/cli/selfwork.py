@@ -66,15 +66,21 @@ def _print_ls(answer: Answer) -> str:
 
 
 def _print_log(answer: Answer) -> str:
-    if not answer["revisions"]:
+    if not answer["revisions"] and not answer["incidents"]:
         return "Nothing was changed here: every guest is the shipped one.\n"
-    return "".join(_line(entry) for entry in answer["revisions"])
+    lines = [(entry["seq"], _line(entry)) for entry in answer["revisions"]]
+    lines += [(entry["seq"], f"! {'':<9} {_when(entry)}  {entry['aspect']:<20} {'':<7} {entry['message']}\n")
+              for entry in answer["incidents"]]  # fmt: skip
+    return "".join(line for _, line in sorted(lines, reverse=True))
 
 
 def _line(entry: Answer) -> str:
-    when = datetime.fromtimestamp(entry["ts_ms"] / 1000).strftime("%Y-%m-%d %H:%M")
     mark = "*" if entry["serving"] else "x" if entry["verdict"] == REFUSED else " "
-    return f"{mark} {entry['revision'][:SHORT]:<9} {when}  {entry['aspect']:<20} {entry['by']:<7} {entry['summary']}\n"
+    return f"{mark} {entry['revision'][:SHORT]:<9} {_when(entry)}  {entry['aspect']:<20} {entry['by']:<7} {entry['summary']}\n"
+
+
+def _when(entry: Answer) -> str:
+    return datetime.fromtimestamp(entry["ts_ms"] / 1000).strftime("%Y-%m-%d %H:%M")
 
 
 def _print_show(answer: Answer) -> str:

@@ -16,21 +16,29 @@ SHORTEST = 6
 
 
 async def of(log: Log, session: str, aspect: str, *, most: int = MAX_LISTED) -> dict[str, Any]:
-    """{"revisions": [...]} newest first, "" for every guest; times come from the events. `most` 0: all of them."""
+    """{"revisions": [...], "incidents": [...]} newest first, "" for every guest; times come from the events. `most` 0: all."""
     state = await log.state(session)
     own = state.guests
     changes = sorted([*state.modifications, *state.refused], key=lambda each: each[0])
     chosen = [(seq, change) for seq, change in changes if not aspect or change.target == aspect][-most:]
     listed = []
     for seq, change in reversed(chosen):
-        stored = await asyncio.to_thread(log.store.read, session, seq - 1, 1)
         last = own.get(change.target)
         listed.append({
             "aspect": change.target, "revision": change.revision, "previous": change.previous, "verdict": change.verdict,
             "by": change.by, "summary": change.summary, "commit": change.commit, "seq": seq,
-            "ts_ms": stored[0].ts_ms if stored else 0,
+            "ts_ms": await _when(log, session, seq),
             "serving": change is last or (last is None and change.revision == SHIPPED and change.verdict != REFUSED)})
-    return {"revisions": listed}
+    told = [(seq, incident) for seq, incident in state.mishaps if not aspect or incident.data["aspect"] == aspect][-most:]
+    incidents = [{"aspect": incident.data["aspect"], "code": incident.code, "message": incident.message,
+                  "revision": str(incident.data.get("revision", "")), "seq": seq,
+                  "ts_ms": await _when(log, session, seq)} for seq, incident in reversed(told)]
+    return {"revisions": listed, "incidents": incidents}
+
+
+async def _when(log: Log, session: str, seq: int) -> int:
+    stored = await asyncio.to_thread(log.store.read, session, seq - 1, 1)
+    return stored[0].ts_ms if stored else 0
 
 
 def earlier(state: SessionState, aspect: str, revision: str) -> Modification | None:
