@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from thetis_kernel.walls.command import Limits
 from thetis_kernel.walls.tier import Tier
 
 from tests.support.terminals import Opened, terminal
-from tests.support.walls import SYSTEM_PYTHON, alive, every_tier, every_wall, mark, wait_until
+from tests.support.walls import SYSTEM_PYTHON, alive, every_tier, every_wall, helpers_of, mark, nursery, wait_until
 
 __all__ = ["mark"]
 
@@ -126,9 +127,9 @@ def test_100_an_ended_shell_costs_no_time_and_is_started_anew(opened: Opened, wo
     """CC 2.1.166, 2.1.154: an orphaned pty host spins at 100 %; here the end of the terminal ends its thread."""
     opened.says("x=kept; mkdir d; cd d")
     thread = opened.terminal._thread
-    session = opened.terminal._session
-    assert session is not None and session._process is not None and thread is not None
-    session._process.kill()
+    assert thread is not None
+    [helper] = helpers_of(nursery())
+    os.kill(helper, signal.SIGKILL)
     thread.join(10)
     assert not thread.is_alive()
     run = opened.run("echo $x; pwd")
@@ -255,6 +256,15 @@ def test_too_many_threads_end_the_command_alone(tier: Tier, worktree: Path, mark
         assert wait_until(lambda: not alive(mark) or not run.crowded)
         opened.run("true")
         assert opened.says("echo $x") == "kept\n"
+
+
+@every_tier
+def test_at_a_limit_a_command_keeps_what_was_kept_before(opened: Opened) -> None:
+    """What lists the variables must not fail alone: a process of its own did, at a limit, and all of them were gone."""
+    opened.says("x=kept")
+    for limit in range(6, 12):
+        opened.run(f"ulimit -n {limit}; true")
+        assert opened.says("echo $x") == "kept\n", limit
 
 
 @every_wall

@@ -15,6 +15,7 @@ Owns the two scripts and the lines both sides exchange. Must not know processes 
 from __future__ import annotations
 
 import re
+import string
 from pathlib import Path
 
 import msgspec
@@ -63,6 +64,9 @@ while IFS=' ' read -r number nonce mode lines <&{COMMANDS_FD}; do
 done
 """
 
+# All names without a process of its own to list them: that one fails at a limit or is killed alone, and then a list without
+# variables would take the place of what was kept before.
+_NAMES = " ".join(f'"${{!{first}@}}"' for first in f"{string.ascii_letters}_")
 _PAGERS = "export PAGER=cat GIT_PAGER=cat MANPAGER=cat"
 _BASH = f"""
 __thetis_text=$1 __thetis_state=$2 __thetis_mode=$3 __thetis_dir=$4
@@ -77,13 +81,13 @@ if [[ $__thetis_mode == i ]]; then export TERM=xterm-256color; else export TERM=
 __thetis_keep() {{
   __thetis_kept=1
   {{
-    while IFS= builtin read -r __thetis_v; do
+    for __thetis_v in {_NAMES}; do
       case $__thetis_v in
         BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|LINENO|OPTERR|OPTIND|PIPESTATUS|PPID|RANDOM|SECONDS) ;;
         SHELLOPTS|SHLVL|SRANDOM|UID|_|__thetis*|TERM|PAGER|GIT_PAGER|MANPAGER|PWD|LINES|COLUMNS) ;;
         *) builtin declare -p "$__thetis_v" ;;
       esac
-    done < <(builtin compgen -v)
+    done
     builtin declare -f
     builtin alias -p
     builtin shopt -p
