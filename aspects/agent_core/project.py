@@ -279,5 +279,8 @@ def _summary(body: dict[str, Any]) -> str:
 def _answers(body: dict[str, Any]) -> str:
     lines = ["The person answered your questions:"]
     for answer in objects(body, "answers"):
-        lines.append("- " + "; ".join(f"{key}: {value}" for key, value in answer.items()))
+        if text(answer, "question") and text(answer, "answer"):
+            lines.append(f"- {text(answer, 'question')}\n  {text(answer, 'answer')}")
+        else:
+            lines.append("- " + "; ".join(f"{key}: {value}" for key, value in answer.items()))
     return markers.note("\n".join(lines))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import steering
 from calls import Block, shown
 from results import size
 from thetis_guest.lenient import flag, number, objects, strings, text
@@ -60,10 +61,7 @@ def note(body: dict[str, Any]) -> list[Block]:
 
 def compaction(body: dict[str, Any]) -> list[Block]:
     """A summary that stands for older messages."""
-    count = number(body, "replaced")
-    words = f"{count} earlier messages summarised" if count else "Earlier messages summarised"
-    return [{"kind": "note", "title": f"{words}; the originals stay in the log", "body": text(body, "summary"),
-             "format": "markdown", "tone": "muted", "folded": True}]  # fmt: skip
+    return [steering.summary(body)]
 
 
 def question(body: dict[str, Any]) -> list[Block]:
@@ -78,5 +76,11 @@ def question(body: dict[str, Any]) -> list[Block]:
 
 def answer(body: dict[str, Any]) -> list[Block]:
     """The person's answers."""
-    lines = [", ".join(shown(value, 500) for key, value in given.items() if key != "id") for given in objects(body, "answers")]
+    lines = [_answered(given) for given in objects(body, "answers")]
     return [{"kind": "user", "title": "answered", "body": "\n".join(filter(None, lines))}]
+
+
+def _answered(given: dict[str, Any]) -> str:
+    if text(given, "question") and text(given, "answer"):
+        return f"{shown(text(given, 'question'), 300)} {text(given, 'answer')}"
+    return ", ".join(shown(value, 500) for key, value in given.items() if key != "id")

@@ -27,7 +27,7 @@ often. damaged: its chain is broken."""
 
 class Conversation(msgspec.Struct, frozen=True):
     """One line of the list. `branch` is set from the first message on; `worktree` once it exists on disk. `asking`: open
-    requests for consent.
+    requests for consent and questions.
 
     `spent`: what it used and cost until now; `turn_spent`: the running turn's part of that, or the last one's.
     `network`: a person switched the network of its commands on. `children`: its sub-agents at work; `parent`: of a sub-agent.

@@ -49,6 +49,16 @@ def result(draw: Any, content: Any, outcome: str = "ok", **more: Any) -> dict[st
     return one(draw("tool-result", call="c1", outcome=outcome, content=words, **more))
 
 
+def test_what_a_tool_did_by_itself(draw: Any) -> None:
+    effects = [{"does": "write", "what": "a.txt"}, {"does": "exec", "what": "make", "how": "exit 2"},
+               {"does": "http", "what": "GET https://x/", "how": "refused"}, {"does": "new", "what": "x"}, 3, {}]
+    block = result(draw, "done", data={"effects": effects, "effects_left_out": {"write": 4, "exec": "x"}})
+    assert block["fields"] == [["wrote", "a.txt"], ["ran", "make · exit 2"], ["refused", "fetch GET https://x/"], ["new", "x"],
+                               ["did", ""], ["and", "4 more"]]
+    many = result(draw, "done", data={"effects": [{"does": "write", "what": str(n)} for n in range(40)]})
+    assert len(many["fields"]) == 9 and many["fields"][-1] == ["and", "32 more"]
+
+
 def test_words_of_people_and_models(draw: Any) -> None:
     said = one(draw("user", text="hi [b]", attachments=[{"name": "a.png", "size": 2048}]))
     assert said["body"] == "hi [b]" and said["fields"] == [["attached", "a.png, 2.0 KB"]]
@@ -187,13 +197,13 @@ def test_a_turn_ends_with_what_it_took(draw: Any) -> None:
         ("incident", {"code": "store-full", "message": "No space left."}, "No space left."),
         ("approval", {"capability": "run", "what": "rm"}, "Asks for your consent: run"),
         ("approval", {"capability": "run", "decision": "deny"}, "run: denied"),
-        ("compaction", {"summary": "s", "replaced": 9}, "9 earlier messages summarised; the originals stay in the log"),
+        ("compaction", {"summary": "s", "replaced": 9}, "9 messages summed up"),
         ("question", {"questions": [{"question": "Which?", "options": ["a", "b"]}]}, "A question for you"),
         ("answer", {"answers": [{"id": "q1", "choice": "a"}]}, "answered"),
         ("child-started", {"child": "c", "label": "scout", "task": "look"}, "Sub-agent scout started"),
         ("child-settled", {"child": "12345678", "state": "done", "result": "r"}, "Sub-agent 12345678 done"),
         ("rewind", {"to_seq": 12, "tree": "t"}, "Went back to event 12, the files too"),
-        ("state-changed", {"scope": "plan", "key": "body", "value": '"x"'}, "Plan body"),
+        ("state-changed", {"scope": "groups", "key": "shell", "value": '{"why":"search"}'}, "Tools loaded: shell (found by a search)"),
         ("from-the-future", {"x": 1}, "from-the-future"),
     ],
 )  # fmt: skip
