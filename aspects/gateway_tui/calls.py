@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import forging
+import steering
 import terminals
 from languages import language_of
 from thetis_guest.lenient import flag, number, text
@@ -20,7 +21,7 @@ Block = dict[str, Any]
 MAX_BODY = 60_000
 """Characters of a body; the event log holds the rest."""
 CONTEXT_LINES = 3
-WHOLE_TITLES = {**terminals.TITLES, **forging.TITLES}
+WHOLE_TITLES = {**terminals.TITLES, **steering.TITLES, **forging.TITLES}
 """Calls whose title says more than their name and arguments would."""
 
 
@@ -37,6 +38,8 @@ def call_block(name: str, args: dict[str, Any], call: str) -> Block:
         block.update(body=text(args, "command").strip()[:MAX_BODY], format="code", language="bash")
     elif name == "write_skill":
         block.update(body=text(args, "contents")[:MAX_BODY], format="code", language="markdown")
+    elif name == "plan_write":
+        block.update(body=text(args, "body")[:MAX_BODY], format="markdown", folded=True)
     elif name == "remember":
         block.update(body=text(args, "content")[:MAX_BODY])
     elif name not in _TITLES and name not in WHOLE_TITLES:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import steering
 from calls import Block, shown
 from results import duration
-from thetis_guest.lenient import flag, mapping, number, text
+from thetis_guest.lenient import flag, mapping, number, parsed, text
 
 _ENDS = {
     "stop": ("Done", "muted"),
@@ -124,16 +125,23 @@ def setting_changed(body: dict[str, Any]) -> list[Block]:
         return [_state("Archived" if value == "true" else "Taken out of the archive")]
     if name == "network":
         return [_state("Commands may use the network" if value == "true" else "Commands have no network")]
+    if name == "compact":
+        return [_state("You asked to sum up the conversation" + (f": {shown(value, 300)}" if value else ""))]
     return [_state(f"{name[:1].upper()}{name[1:]} is now {value}")]
 
 
 def state_changed(body: dict[str, Any]) -> list[Block]:
     """A note, plan or list changed. What comes with the call that made it is not shown, nor are a guest's own keys."""
     scope, key, value = text(body, "scope"), text(body, "key"), text(body, "value")
-    if scope in ("notes", "terminals") or scope.startswith("kv:"):
+    if scope in ("notes", "terminals", "plan", "todos") or scope.startswith("kv:"):
         return []
+    if scope == "groups":
+        why = text(parsed(value), "why")
+        return [] if why == "always on" else [_state(steering.loaded(key, why))]
     if scope == "skills":
         return _skills(value) if key == "offered" else []
+    if scope == "rules":
+        return [_rules(value)]
     words = f"{scope[:1].upper()}{scope[1:]} {key}".strip() + ("" if value else " removed")
     return [{**_state(words), "body": _readable(value), "folded": True}]
 

@@ -169,10 +169,19 @@ def _notes(value: dict[str, Any]) -> Block:
     return {"title": counted(len(notes), "note") if notes else "no notes", "body": "\n".join(lines)}
 
 
+def _originals(value: dict[str, Any]) -> Block:
+    events = objects(value, "events")
+    lines = [f"{number(event, 'seq')}  {text(event, 'kind')}" for event in events]
+    return {"title": _more(counted(len(events), "event"), {"truncated": number(value, "next") > 0}), "body": "\n".join(lines),
+            "folded": True}  # fmt: skip
+
+
 _SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] = (
     *terminals.SHAPES,
     *forging.SHAPES,
     (("exit", "output"), _run),
+    (("id", "questions"), lambda value: {"title": "asked", "body": ""}),
+    (("events", "next"), _originals),
     (("media_type", "attachment"), _picture),
     (("text", "first", "total"), _read),
     (("bytes", "created"), _write),

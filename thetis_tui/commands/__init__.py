@@ -26,12 +26,14 @@ from thetis_tui.commands.reading import (
     OpenFile,
 )
 from thetis_tui.commands.skills import Skill
+from thetis_tui.commands.steering import Answer, Compact
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
-    Mode(), Network(), CarryOut(), Skill(), Consent(), Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
+    Mode(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
+    Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     EditPrompt(), InsertFile(),
     Diff(), Itself(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
     MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),

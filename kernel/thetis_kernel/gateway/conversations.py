@@ -108,7 +108,7 @@ class Conversations:
             branch=branch_name(row.id) if row.preview else "",
             worktree=str(worktree) if worktree.is_dir() else "", created_ms=row.created_ms, updated_ms=row.updated_ms,
             last_seq=row.last_seq, preview=row.preview, archived=row.archived,
-            spent=spent, turn_spent=turn_spent, asking=len(state.approvals) if state else 0,
+            spent=spent, turn_spent=turn_spent, asking=len(state.approvals) + len(state.questions) if state else 0,
             network=state.network if state else False,
             children=self.children(state) if state and state.children else [],
             parent=row.parent if row.relation == "child" else "")

@@ -111,8 +111,9 @@ def _turn_finished(body: ev.TurnFinished) -> list[Block]:
 
 
 def _compaction(body: ev.Compaction) -> list[Block]:
-    title = f"{body.replaced} messages summarised; the originals are in the log"
-    return [Block("note", title=title, body=body.summary, tone="muted", folded=True)]
+    did = "left out without a summary" if body.how == "shed" else "summed up"
+    text = "\n\n".join(filter(None, [body.summary, body.state]))
+    return [Block("note", title=f"{body.replaced} messages {did}; the log keeps them", body=text, tone="muted", folded=True)]
 
 
 def _branch_op(body: ev.BranchOp) -> list[Block]:
@@ -127,8 +128,8 @@ def _setting_changed(body: ev.SettingChanged) -> list[Block]:
 
 
 def _state_changed(body: ev.StateChanged) -> list[Block]:
-    if body.scope.startswith("kv:"):
-        return []  # a guest's own notebook
+    if body.scope.startswith("kv:") or body.scope in ("plan", "todos"):
+        return []  # a guest's own notebook, or what stands beside it as a call and its result
     words = f"{body.scope}: {body.key}" + ("" if body.value else " removed")
     return [Block("state", title=words, body=_pretty(body.value), tone="muted", folded=True)]
 
