@@ -1,20 +1,30 @@
-"""What lies outside this conversation: other repositories. What the model is told of the tools, and how results read.
+"""What lies outside this conversation: other repositories, earlier conversations. What the model is told of the tools, and how
+their results read.
 
 Owns those texts. The order is fixed and the texts never vary, so that the provider's cache of the tool list holds. Must not
-know modes, messages or how a clone is made.
+know modes, messages, how a clone is made or where a log lies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from catalog import Tool
-from thetis_guest.lenient import number, strings, text
+from thetis_guest.lenient import flag, number, objects, strings, text
 
 
 def _text(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
+
+
+def _count(description: str) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 1, "description": description}
+
+
+def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
 
 
 ELSEWHERE: tuple[Tool, ...] = (
@@ -22,19 +32,49 @@ ELSEWHERE: tuple[Tool, ...] = (
         "git_clone",
         "Clone a public repository into /workspace, where every conversation of this repository can read it. No "
         "credentials, hooks or submodules. The person is asked while the network is off. Use depth 1 to read code.",
-        {
-            "type": "object",
-            "properties": {
-                "repo": _text("its https address"),
-                "dir": _text("name of the directory in /workspace; default: the repository's own"),
-                "ref": _text("a branch, a tag, or a commit's 40 digits; default: the default branch"),
-                "depth": {"type": "integer", "minimum": 1, "description": "only so many commits; default: all"},
-            },
-            "required": ["repo"],
-            "additionalProperties": False,
-        },
+        _schema(
+            "repo",
+            repo=_text("its https address"),
+            dir=_text("name of the directory in /workspace; default: the repository's own"),
+            ref=_text("a branch, a tag, or a commit's 40 digits; default: the default branch"),
+            depth=_count("only so many commits; default: all"),
+        ),
         "repository.clone",
         mutating=True,
+    ),
+    Tool(
+        "list_conversations",
+        "Other conversations of this repository, the last used first. For what was done or decided before.",
+        _schema("", limit=_count("how many; default 20")),
+        "transcripts.list",
+        mutating=False,
+    ),
+    Tool(
+        "search_conversations",
+        "Find what was said in the other conversations of this repository: events that hold all the words, newest first, each "
+        "with its conversation and number for read_conversation. What is found there was true then; check it.",
+        _schema(
+            "query",
+            query=_text("words that all occur; the last may be a beginning"),
+            conversation=_text("only this one, by its id; this for your own"),
+            limit=_count("default 20"),
+            tools={"type": "boolean", "description": "also what tools were given and answered; default false"},
+        ),
+        "transcripts.search",
+        mutating=False,
+    ),
+    Tool(
+        "read_conversation",
+        "Read a part of another conversation, an event an entry. Long entries are cut; give from_seq and chars to see one whole.",
+        _schema(
+            "conversation",
+            conversation=_text("its id, as the list or a search shows it"),
+            from_seq=_count("number of the first event; default: its beginning"),
+            limit=_count("how many entries; default 40"),
+            chars=_count("characters of each; default 600, at most 8000"),
+        ),
+        "transcripts.read",
+        mutating=False,
     ),
 )
 
@@ -46,4 +86,52 @@ def _cloned(value: Any, args: dict[str, Any]) -> str:
     return "\n".join([told, *(f"[{note}]" for note in strings(value, "notes"))])
 
 
-READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {"repository.clone": _cloned}
+def _listed(value: Any, args: dict[str, Any]) -> str:
+    lines = []
+    for one in objects(value, "conversations"):
+        mine = " (this one)" if flag(one, "own") else ""
+        said = text(one, "preview") if text(one, "preview") != text(one, "title") else ""
+        lines.append(
+            f"{text(one, 'id')}  {_day(number(one, 'updated_ms'))}  {_line(text(one, 'title'))}{mine}"
+            + (f"  | {_line(said)}" if said else "")
+        )
+    return "\n".join([*lines, *(["[there are more]"] if flag(value, "more") else [])]) or "there is no other conversation"
+
+
+def _hits(value: Any, args: dict[str, Any]) -> str:
+    lines = [
+        f"{text(hit, 'id')}:{number(hit, 'seq')}  {text(hit, 'kind')}  {_line(text(hit, 'line'))}  [{_line(text(hit, 'title'))}]"
+        for hit in objects(value, "hits")
+    ]
+    more = ["[there may be more; use other words, or a conversation]"] if flag(value, "more") else []
+    return "\n".join([*lines, *more]) or "nothing that was said holds all these words"
+
+
+def _page(value: Any, args: dict[str, Any]) -> str:
+    name = text(value, "id")
+    lines = [f"[conversation {name}: {_line(text(value, 'title'))}]"]
+    for entry in objects(value, "entries"):
+        cut = f" [{number(entry, 'more')} characters more]" if number(entry, "more") else ""
+        lines.append(f"{number(entry, 'seq')} {text(entry, 'kind')}: {text(entry, 'text')}{cut}")
+    onward = number(value, "next")
+    lines.append(f"[goes on: from_seq {onward}]" if onward else "[that is its end]")
+    return "\n".join(lines)
+
+
+def _day(milliseconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "?"
+
+
+def _line(words: str) -> str:
+    return " ".join(words.split())
+
+
+READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+    "repository.clone": _cloned,
+    "transcripts.list": _listed,
+    "transcripts.search": _hits,
+    "transcripts.read": _page,
+}

@@ -115,6 +115,10 @@ _TITLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "remember": lambda args: text(args, "key"),
     "recall": lambda args: text(args, "key"),
     "outline": lambda args: text(args, "path"),
+    "list_conversations": lambda args: "",
+    "search_conversations": lambda args: f"“{shown(text(args, 'query'), 120)}”" + _where(text(args, "conversation")),
+    "read_conversation": lambda args: shown(text(args, "conversation"), 40)
+    + (f":{number(args, 'from_seq')}" if number(args, "from_seq") > 1 else ""),
     "use_skill": lambda args: " / ".join(filter(None, [shown(text(args, "name"), 60), shown(text(args, "file"), 80)])),
     "find_skills": lambda args: shown(text(args, "query"), 120),
     "write_skill": lambda args: shown(text(args, "name"), 60)
@@ -141,15 +145,15 @@ _IMPORTS = {
     "devkit.new-tool": "new_tool",
     "devkit.history": "code_history",
     "devkit.roll-back": "roll_back",
+    "devkit.add-dependency": "add_dependency",
+    "devkit.remove-dependency": "remove_dependency",
+    "devkit.list-dependencies": "list_dependencies",
 }
 
 
 def edit_diff(args: dict[str, Any]) -> str:
     """The change of an edit as a unified diff; lines count from the edited passage, whose place the call does not say."""
     path = text(args, "path")
-    "devkit.add-dependency": "add_dependency",
-    "devkit.remove-dependency": "remove_dependency",
-    "devkit.list-dependencies": "list_dependencies",
     old, new = text(args, "old_text").splitlines(), text(args, "new_text").splitlines()
     lines = difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm="", n=CONTEXT_LINES)
     return "\n".join(lines)

@@ -157,6 +157,20 @@ def _skills(value: str) -> list[Block]:
     return [{**_state(f"Skills at hand: {names}"), "body": "\n".join(lines), "folded": True}] if names else []
 
 
+def _rules(value: str) -> Block:
+    """The project's own rules, as the agent is told them from here on."""
+    if not value:
+        return _state("The project has no rules for agents any more")
+    try:
+        told = json.loads(value)
+    except (ValueError, RecursionError):
+        told = {}
+    words = text(told, "text")
+    lines = len(words.splitlines())
+    size = f"{lines} line{'' if lines == 1 else 's'}" + (", cut" if flag(told, "cut") else "")
+    return {**_state(f"Rules of the project: {shown(text(told, 'file'), 60)} ({size})"), "body": words, "folded": True}
+
+
 def _readable(value: str) -> str:
     try:
         found = json.loads(value) if value else ""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from thetis_kernel.errors import RemoteError
+from thetis_kernel.errors import Refused, RemoteError
 from thetis_kernel.gateway.trust import book, look
 from thetis_kernel.protocol.events import Modification, StateChanged, SystemNote, ToolResult
+from thetis_kernel.protocol.skills import WriteSkill
 
 from tests.support.gateways import Opened, gateway
 
@@ -97,7 +98,10 @@ async def test_a_checkouts_skills_wait_for_trust_and_go_with_it(tmp_path: Path) 
 async def test_a_bridge_attaches_nothing_and_a_read_only_mode_writes_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path) as g:
         session = (await g.client.create(origin="tui", mode="plan")).id
-        assert (await said(g, session, "write a skill greeting: Hello")).outcome != "ok"
+        await g.client.submit(session, "write a skill greeting: Hello")
+        await g.client.wait_idle(session)
+        with pytest.raises(Refused):
+            await g.gateway.skills.write(session, WriteSkill(name="greeting", contents=HOUSE), by="agent")
         assert not [body for body in await g.log(session) if isinstance(body, Modification)]
         await g.client.attend("bridge")
         with pytest.raises(RemoteError, match="bridge"):

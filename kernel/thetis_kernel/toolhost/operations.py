@@ -27,6 +27,7 @@ from thetis_kernel.toolhost import (
     pictures,
     search,
     skills,
+    transcripts,
     waiting,
 )
 from thetis_kernel.toolhost.context import TurnContext
@@ -172,6 +173,24 @@ OPERATIONS: dict[str, Operation] = {
             True,
             {"repo": (str, REQUIRED), "dir": (str, ""), "ref": (str, ""), "depth": (int, 0)},
             cloning.clone,
+        ),
+        Operation(
+            "transcripts.list",
+            False,
+            {"limit": (int, 0), "archived": (bool, False)},
+            lambda c, _, a: transcripts.listing(c, a),
+        ),
+        Operation(
+            "transcripts.search",
+            False,
+            {"query": (str, REQUIRED), "conversation": (str, ""), "limit": (int, 0), "tools": (bool, False)},
+            lambda c, _, a: transcripts.search(c, a),
+        ),
+        Operation(
+            "transcripts.read",
+            False,
+            {"conversation": (str, REQUIRED), "from_seq": (int, 1), "limit": (int, 0), "chars": (int, 0)},
+            lambda c, _, a: transcripts.read(c, a),
         ),
         Operation(
             "skills.read",

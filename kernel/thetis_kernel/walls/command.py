@@ -44,6 +44,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
     `text` is given to bash (else sh) with -c. `cwd` must lie in a writable or readable root; when it is gone the first
     writable root is used. `writable`: directories, none inside another; `readable`: more of what may be read.
+    `links`: (place, real path) of names for roots at the top of the view, where there is a view; elsewhere they are not there.
     `git_dirs`: repositories' own directories, read-only. The `.git` of each writable root is read-only by itself.
     `scratch`: a directory to keep HOME and TMPDIR in between commands (None: a fresh one, removed after).
     `spill`: a file to create for the whole output when it exceeds `output_bytes`; not in a writable root.
@@ -55,6 +56,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     writable: tuple[Path, ...]
     readable: tuple[Path, ...] = ()
     git_dirs: tuple[Path, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
     toolchains: Toolchains = Toolchains()
     scratch: Path | None = None
     timeout_ms: int = DEFAULT_TIMEOUT_MS

@@ -56,6 +56,7 @@ def resolve(command: Command, scratch: Path) -> Boundary:
     cwd, note = _cwd(command.cwd, (*writable, *readable))
     roots = (*writable, *shown, scratch)
     links = tuple(link for link in command.toolchains.links if not _inside(Path(link[0]), roots))
+    links += tuple(link for link in command.links if not any(root.is_relative_to(link[0]) for root in roots))
     return Boundary(writable, tuple(dict.fromkeys(shown)), git, cwd, note, links)
 
 

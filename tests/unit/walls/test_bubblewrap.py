@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from thetis_kernel.walls import bubblewrap, system
+from thetis_kernel.walls.command import Command
 from thetis_kernel.walls.enter import FILES_FD
-from thetis_kernel.walls.roots import Boundary
+from thetis_kernel.walls.roots import Boundary, resolve
 from thetis_kernel.walls.tier import Tier
 
 WORKTREE = Path("/state/worktrees/one")
@@ -86,6 +87,16 @@ def test_a_root_inside_a_readable_directory_comes_after_it() -> None:
     found = binds(argv(Boundary(writable=(WORKTREE,), readable=(outer,), git=(), cwd=WORKTREE)))
 
     assert found.index(("--ro-bind", str(outer), str(outer))) < found.index(("--bind", str(WORKTREE), str(WORKTREE)))
+
+
+def test_a_root_can_have_another_name_unless_a_root_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "wt").mkdir()
+    command = Command(text="true", cwd=tmp_path / "wt", writable=(tmp_path / "wt", tmp_path / "ws"),
+                      links=(("/workspace", str(tmp_path / "ws")), (str(tmp_path), "/elsewhere")))  # fmt: skip
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert resolve(command, scratch).links == (("/workspace", str(tmp_path / "ws")),)
 
 
 def test_links_are_laid_before_the_roots_and_never_over_what_the_view_has() -> None:

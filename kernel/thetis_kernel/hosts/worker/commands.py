@@ -17,6 +17,7 @@ from thetis_kernel.ipc.threads import ThreadPeer
 from thetis_kernel.paths import cache_home, state_home, user_config_file
 from thetis_kernel.protocol.worker import ConsentUnwalled, Place
 from thetis_kernel.toolhost.context import CommandRun
+from thetis_kernel.toolhost.tree import WORKSPACE
 from thetis_kernel.walls import reading
 from thetis_kernel.walls.command import Command
 from thetis_kernel.walls.helper import Helpers
@@ -61,10 +62,15 @@ class WalledCommands:
             writable=(Path(place.worktree), Path(place.workspace)),
             readable=tuple(Path(path) for path in place.readable),
             git_dirs=tuple(Path(path) for path in place.git_dirs),
+            links=((WORKSPACE, place.workspace),),
             toolchains=self._toolchains,
             network=place.network,
             unwalled=unwalled,
         )
+
+    def workspace(self) -> str:
+        """The name commands have for the workspace: that of the file tools where the walls make a view, else the real one."""
+        return WORKSPACE if self._tier().name == "bubblewrap" else self._place.workspace
 
     def run(self, command: CommandRun, on_output: Callable[[str], None], cancel: threading.Event) -> dict[str, Any]:
         """Run one command. Raises WallError when there are no walls and no consent."""
