@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import forging
+import inside
 import terminals
 from calls import MAX_BODY, Block
 from languages import language_of
-from thetis_guest.lenient import flag, number, objects, parsed, strings, text
+from thetis_guest.lenient import flag, mapping, number, objects, parsed, strings, text
 
 FOLD_LINES = 12
 """A body longer than this starts folded; what failed never does."""
@@ -49,6 +50,7 @@ def result_block(body: dict[str, Any]) -> Block:
     spill = text(body, "spill") or text(value, "spill")
     if spill:
         block["fields"] = [*block["fields"], ("whole", spill)]
+    block["fields"] = [*block["fields"], *inside.fields(mapping(body, "data"))]
     took = number(value, "duration_ms") or number(body, "duration_ms")
     if took >= 1000:
         block["fields"] = [*block["fields"], ("time", duration(took))]

@@ -14,6 +14,8 @@ _SHOWN = 300
 """Characters of an argument or value on one line."""
 _FOLD_LINES = 12
 """A result longer than this starts folded."""
+_EFFECTS = 8
+"""Of a tool, shown; the event holds more."""
 _OUTCOMES = {
     "ok": ("", "normal"),
     "error": ("failed", "bad"),
@@ -75,9 +77,20 @@ def _invocation(body: ev.ToolInvocation) -> list[Block]:
 
 def _result(body: ev.ToolResult) -> list[Block]:
     title, tone = _OUTCOMES[body.outcome]
-    fields = _fields(whole=body.spill)
+    fields = [*_fields(whole=body.spill), *_inside(body.data)]
     folded = body.content.count("\n") > _FOLD_LINES
     return [Block("result", title=title, body=body.content, tone=tone, folded=folded, call=body.call, fields=fields)]
+
+
+def _inside(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What a tool did by itself while it ran (`toolhost/inside.py`)."""
+    effects = data.get("effects")
+    found = [(_short(one.get("does", "")), " ".join(_short(one.get(key, "")) for key in ("what", "how") if one.get(key)))
+             for one in effects[:_EFFECTS] if isinstance(one, dict)] if isinstance(effects, list) else []
+    left_out = data.get("effects_left_out")
+    counts = left_out.values() if isinstance(left_out, dict) else []
+    more = max(0, len(effects) - _EFFECTS if isinstance(effects, list) else 0) + sum(n for n in counts if isinstance(n, int))
+    return [*found, ("and", f"{more} more")] if more else found
 
 
 def _nudge(body: ev.Nudge) -> list[Block]:

@@ -15,6 +15,7 @@ from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Place, Verdict
 from thetis_kernel.stopsign import StopSign
 from thetis_kernel.toolhost.bell import Bell
+from thetis_kernel.toolhost.inside import Inside
 from thetis_kernel.toolhost.shared import Written
 from thetis_kernel.toolhost.tree import Tree
 
@@ -105,6 +106,8 @@ class TurnContext:
     """Calls of tool guests that declare to change nothing: no effect is permitted for them."""
     callers: dict[str, str] = field(default_factory=dict)
     """The tool guest that runs for a call."""
+    inside: dict[str, Inside] = field(default_factory=dict)
+    """What the tool guest of a call did by its own imports, until its result tells it."""
     effects: int = 0
     """Effects that were judged in this turn."""
     consent: Callable[[AskApproval], Verdict] | None = None

@@ -200,6 +200,9 @@ def _record(context: TurnContext, call: str, outcome: Outcome, content: str, dat
     kept = str(data.get("spill", ""))
     if truncated:
         kept = context.tree.keep(call, content)
+    inside = context.inside.pop(call, None)
+    if inside is not None:
+        data = {**data, **inside.told()}
     attached = [msgspec.convert(data.pop("attachment"), BlobRef)] if "attachment" in data else []
     result = ToolResult(call=call, outcome=outcome, content=text, data=data, truncated=truncated, spill=kept,
                         duration_ms=int((time.monotonic() - started) * 1000), turn=context.turn, attachments=attached)

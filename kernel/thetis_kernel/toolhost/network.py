@@ -41,6 +41,15 @@ def http(context: TurnContext, tool: str, call: str, request_json: str) -> dict[
     return _answer(context.fetch(tool, wanted))
 
 
+def named(request_json: str) -> str:
+    """A request in a few words, without what follows the path of its address: that may hold a secret."""
+    try:
+        wanted = msgspec.json.decode(request_json, type=Wanted)
+    except msgspec.MsgspecError:
+        return "a request that does not fit"
+    return f"{wanted.method.upper()[:20]} {wanted.url.partition('?')[0].partition('#')[0]}"
+
+
 def _hosts(context: TurnContext, tool: str) -> list[str]:
     guest = context.guests.get(tool)
     block = msgspec.json.decode(guest.config) if guest is not None else {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from thetis_kernel.toolhost import authority, files, network
 from thetis_kernel.toolhost.context import TurnContext
+from thetis_kernel.toolhost.inside import Inside
 from thetis_kernel.toolhost.operations import BadArguments, perform
 
 Import = Callable[..., str | int | None]
@@ -16,7 +17,8 @@ WHOLE = -1
 
 
 def sandbox_imports(context: TurnContext, call: str, tool: str = "") -> dict[str, Import]:
-    """The imports "sandbox.*" of the tool guest `tool` running for `call`."""
+    """The imports "sandbox.*" of the tool guest `tool` running for `call`, whose result will tell of the effects."""
+    inside = context.inside[call] = Inside()
 
     def ok(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
@@ -47,17 +49,24 @@ def sandbox_imports(context: TurnContext, call: str, tool: str = "") -> dict[str
         return ok(perform(context, "files.search-files", call, query)["matches"])
 
     def write_file(path: str, contents: str) -> str:
-        return ok(perform(context, "files.write-file", call, {"path": path, "contents": contents}))
+        with inside.effect("write", path):
+            return ok(perform(context, "files.write-file", call, {"path": path, "contents": contents}))
 
     def execute(command: str, options_json: str) -> str:
         options = _options(options_json, {"cwd", "timeout-ms"})
-        data = perform(context, "terminal.run", call, {"command": command, "cwd": options.get("cwd", "."),
-                                                       "timeout_ms": options.get("timeout-ms", 0)})
+        arguments = {"command": command, "cwd": options.get("cwd", "."), "timeout_ms": options.get("timeout-ms", 0)}
+        with inside.effect("exec", command) as entry:
+            data = perform(context, "terminal.run", call, arguments)
+            if data["exit"]:
+                entry["how"] = f"exit {data['exit']}"
         return ok({"exit": data["exit"], "output": data["output"], "truncated": data["truncated"],
                    "timed-out": data["timed_out"]})
 
     def http(request_json: str) -> str:
-        return ok(network.http(context, tool, call, request_json))
+        with inside.effect("http", network.named(request_json)) as entry:
+            answer = network.http(context, tool, call, request_json)
+            entry["how"] = f"status {answer['status']}"
+            return ok(answer)
 
     def available() -> str:
         capabilities: tuple[authority.Capability, ...] = ("read", "write", "exec", "http")

@@ -61,6 +61,8 @@ CASES = [
     (ev.ToolResult("c", "refused", "read-only"), "result", "refused"),
     (ev.ToolResult("c", "interrupted", ""), "result", "outcome unknown"),
     (ev.ToolResult("c", "ok", "x", truncated=True, spill="/spill/c.txt"), "result", "/spill/c.txt"),
+    (ev.ToolResult("c", "ok", "x", {"effects": [{"does": "exec", "what": "make", "how": "exit 2"}]}), "result", "make exit 2"),
+    (ev.ToolResult("c", "ok", "x", {"effects": [3, {}], "effects_left_out": {"write": 7}}), "result", "7 more"),
     (ev.Nudge("also this"), "user", "also this"),
     (ev.Nudge("go on", "system"), "note", "go on"),
     (ev.SystemNote("half used", "limit"), "note", "half used"),
