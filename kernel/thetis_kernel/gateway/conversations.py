@@ -102,6 +102,9 @@ class Conversations:
     def _line(self, row: SessionRow, cached: dict[str, Spent]) -> Conversation:
         state = self._log.known(row.id)
         spent, turn_spent = (total(state), state.turn_spent) if state else (cached.get(row.id, Spent()), Spent())
+        for child in state.children if state else ():  # those that have settled are in its own log
+            at_work = self._log.known(child)
+            spent += total(at_work) if at_work is not None else Spent()
         worktree = self._worktrees / f"conv-{row.short_id}"
         return Conversation(
             id=row.id, title=row.title, mode=row.mode, model=row.model, state=self._state(row),

@@ -22,6 +22,7 @@ from thetis_kernel.gateway.body.dependencies import Packages
 from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.body.outside import Outside
 from thetis_kernel.gateway.body.repository import BodyRepository
+from thetis_kernel.gateway.body.revalidation import Revalidation
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.branches.agent import AgentBranch
@@ -138,7 +139,9 @@ class Gateway:
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,
             self._turn_runs, self.fleet.parked)
+        self.revalidation = Revalidation(self.bodies, self.log, paths.bodies, self.conversations.find, self.fleet.runtimes)
         self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
+        self.conversations.children = self.children.glance
         self._close_requested = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._soon: set[str] = set()
@@ -177,6 +180,7 @@ class Gateway:
             gateway._warm(tidy(gateway.artifacts, store, ArtifactStore(shipped_artifacts())))
             if not safe:
                 gateway._warm(gateway.outside.watch())
+                gateway._warm(gateway._judge_again())
         return gateway
 
     def _warm(self, work: Any) -> None:
@@ -188,6 +192,16 @@ class Gateway:
                 self.broadcast.publish(Notice(level="warn", message=error.message, hint=error.hint))
 
         self._keep(asyncio.create_task(run()))
+
+    async def _judge_again(self) -> None:
+        """After a change of contract, runtimes or gate: every changed guest, with progress; who fails is told."""
+        def progress(done: int, total: int) -> None:
+            self.broadcast.publish(Progress(what="Judging the guests of conversations again", done=done, total=total))
+
+        for failure in await self.revalidation.run(progress):
+            self.broadcast.publish(Notice(level="warn", message=failure.sentence, session=failure.session,
+                                          hint="`thetis self show` says more; its agent or you can mend it."))
+            await self.guests.own_again(failure.session, failure.aspect)
 
     def _keep(self, task: asyncio.Task[Any]) -> None:
         self._tasks.add(task)

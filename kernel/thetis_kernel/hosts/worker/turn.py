@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from thetis_kernel.errors import GuestError, ThetisError
+from thetis_kernel.errors import GuestError, Refused, RemoteError, ThetisError
 from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
@@ -180,7 +180,12 @@ class Turn:
     def _agents(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the gateway about sub-agents; a stop does not wait for the answer."""
         ask = AskAgents(turn=self.id, name=name, arguments=msgspec.json.encode(arguments))
-        data: dict[str, Any] = msgspec.json.decode(self._peer.call(ask, timeout=AGENTS_S))
+        try:
+            data: dict[str, Any] = msgspec.json.decode(self._peer.call(ask, timeout=AGENTS_S))
+        except RemoteError as error:
+            if error.code == Refused.code:  # what the gateway refuses is refused, not a failure to be tried again
+                raise Refused(error.message, capability="delegate", hint=error.hint) from error
+            raise
         return data
 
     @cached_property
