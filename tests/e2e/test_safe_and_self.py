@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ async def test_safe_mode_serves_what_ships_and_keeps_what_was_changed(tmp_path: 
         await opened.client.submit(session, "list .")
         await opened.client.wait_idle(session)
         assert details(await opened.log(session))[-1] == "rewritten"
-        refused = world.run("run", "--safe", "list .", check=False)  # this kernel has the root, and serves the change
+        # this kernel has the root, and serves the change
+        refused = await asyncio.to_thread(world.run, "run", "--safe", "list .", check=False)
         assert refused.returncode == 2 and "Another Thetis" in refused.stderr
 
 

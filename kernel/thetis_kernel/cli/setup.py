@@ -15,7 +15,8 @@ from thetis_kernel.wasm.runtimes import WORLDS, Progress, ensure_runtimes
 
 
 def setup(arguments: argparse.Namespace) -> int:
-    """Build what is missing."""
+    """Build what is missing, and judge again what conversations of the root around here changed. Exit status 1 when one of
+    their guests passes no longer."""
     started = time.monotonic()
 
     def as_json(progress: Progress) -> None:
@@ -27,7 +28,9 @@ def setup(arguments: argparse.Namespace) -> int:
     guests = asyncio.run(prepare())
     if not arguments.json:
         print(f"The guest runtimes and {guests} guests are ready ({time.monotonic() - started:.1f} s).")
-    return 0
+    from thetis_kernel.cli.rejudging import rejudge
+
+    return rejudge(arguments)
 
 
 def ensure_built(*, quiet: bool) -> None:

@@ -27,6 +27,7 @@ from thetis_kernel.protocol.gate import GuestSource, Verdict
 from thetis_kernel.protocol.worker import GuestBundle
 
 AGENT, RENDERER, TOOL = "agent", "gateway/tui", "tool/"
+SHIPPED_SERVES = "The shipped one serves, where there is one."
 
 
 class Guests:
@@ -86,16 +87,24 @@ class Guests:
         if not verdict.ok:
             failed = verdict.steps[-1]
             why = "; ".join(f"{d.path}:{d.line}: {d.message}" for d in failed.diagnostics[:3])
+            earlier = await self._bodies.compatible(session, aspect)
+            serves = f"Its revision {earlier[0].revision[:8]} serves." if earlier else SHIPPED_SERVES
             await self._tell(session, aspect, verdict.key,
-                             f"The conversation's own {aspect} does not pass the gate any more, at {failed.step}: {why}")
-            return None
+                             f"The conversation's own {aspect} does not pass the gate any more, at {failed.step}: {why}", serves)
+            return self._as_bundle(aspect, earlier[1]) if earlier else None
         return self._as_bundle(aspect, verdict)
 
-    async def _tell(self, session: str, aspect: str, key: str, message: str) -> None:
-        if self._incident is not None and (session, aspect, key) not in self._told:
-            self._told.add((session, aspect, key))
-            await self._incident(session, Incident(code="guest-replaced", message=f"{message} The shipped one serves.",
-                                                   data={"aspect": aspect, "revision": key}))
+    async def own_again(self, session: str, aspect: str) -> None:
+        """Say in the log what serves in the place of a guest that passes no longer."""
+        await self._own(session, aspect)
+
+    async def _tell(self, session: str, aspect: str, key: str, message: str, serves: str = SHIPPED_SERVES) -> None:
+        if self._incident is None or (session, aspect, key) in self._told:
+            return
+        self._told.add((session, aspect, key))
+        told = Incident(code="guest-replaced", message=f"{message} {serves}", data={"aspect": aspect, "verdict": key})
+        if self._bodies is None or not await self._bodies.told(session, told):
+            await self._incident(session, told)
 
     def failures(self) -> list[str]:
         """Sentences about guests that do not serve."""

@@ -17,12 +17,13 @@ PATCH = "--- a/tools/x/main.py\n+++ b/tools/x/main.py\n@@ -1 +1 @@\n-old\n+new\n
 
 
 def guest(aspect: str, origin: str = "shipped", revision: str = "shipped", pinned: str = "") -> dict[str, Any]:
-    return {"aspect": aspect, "origin": origin, "revision": revision, "pinned": pinned, "description": "Does.", "version": "1.0.0"}
+    return {"aspect": aspect, "origin": origin, "revision": revision, "pinned": pinned, "description": "Does.",
+            "version": "1.0.0"}  # fmt: skip
 
 
 def change(seq: int, revision: str, **fields: Any) -> dict[str, Any]:
-    return {"aspect": "tool/x", "revision": revision, "previous": "shipped", "verdict": "pass", "by": "agent", "summary": "Edit it",
-            "commit": "c", "seq": seq, "ts_ms": T0, "serving": False, **fields}  # fmt: skip
+    return {"aspect": "tool/x", "revision": revision, "previous": "shipped", "verdict": "pass", "by": "agent",
+            "summary": "Edit it", "commit": "c", "seq": seq, "ts_ms": T0, "serving": False, **fields}  # fmt: skip
 
 
 GUESTS = [guest("agent"), guest("gateway/tui"), guest("tool/x", "own", "b" * 64, "b" * 64)]
@@ -45,7 +46,8 @@ class Kit:
         self.asked.append((ask.name, arguments))
         answers: dict[str, Any] = {
             "list-code": {"guests": GUESTS}, "history": HISTORY, "diff": {"patch": PATCH}, "path": {"path": "/bodies/x"},
-            "roll-back": {"aspect": "tool/x", "ok": True, "revision": "a" * 64, "previous": "b" * 64, "changed": True, "gone": False},
+            "roll-back": {"aspect": "tool/x", "ok": True, "revision": "a" * 64, "previous": "b" * 64, "changed": True,
+                          "gone": False},
             "pin": {"aspect": "tool/x", "ok": True, "pinned": ""},
         }  # fmt: skip
         return msgspec.json.encode(answers[ask.name])

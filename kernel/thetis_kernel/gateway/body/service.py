@@ -26,8 +26,8 @@ from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.template import new_tool_files
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import REFUSED, SHIPPED, Modification, StateChanged
-from thetis_kernel.protocol.gate import GuestSource, StepResult, Verdict, World
+from thetis_kernel.protocol.events import REFUSED, SHIPPED, Incident, Modification, StateChanged
+from thetis_kernel.protocol.gate import Diagnostic, GuestSource, StepResult, Verdict, World
 from thetis_kernel.store.folds import SessionState
 
 Arguments = dict[str, Any]
@@ -35,6 +35,8 @@ MAX_DIAGNOSTICS = 40
 PERSONS = ("diff", "show", "path", "pin")
 """Operations for people: what a revision changed, all that is known of one, where a guest lies, whether the agent may change
 it."""
+MAX_BACK = 8
+"""Revisions looked at when the present one passes no longer."""
 MAX_SOURCES = 64
 """Kept at hand, so that a turn asks the git host for a guest once; an agent is about 100 KB."""
 
@@ -114,14 +116,44 @@ class Bodies:
         It may fail: the contract or the gate may have changed since. Raises RepoError when its source cannot be read.
         """
         change = (await self._log.state(session)).guests.get(aspect)
-        if change is None:
-            return None
+        return None if change is None else await self._verdict_of(change)
+
+    async def compatible(self, session: str, aspect: str) -> tuple[Modification, Verdict] | None:
+        """The last revision before the present one that passes the gate as it is now and never had to be put back, with its
+        verdict; None when the shipped guest comes first, or there is none among the last few."""
+        state = await self._log.state(session)
+        put_back = {mishap.data.get("revision") for _, mishap in state.mishaps if mishap.data.get("aspect") == aspect}
+        seen: set[str] = set()
+        for _, change in reversed(state.modifications):
+            if change.target != aspect or change.revision in seen:
+                continue
+            if change.revision == SHIPPED or len(seen) > MAX_BACK:
+                return None
+            if seen and change.revision not in put_back:
+                verdict = await self._verdict_of(change)
+                if verdict.ok:
+                    return change, verdict
+            seen.add(change.revision)
+        return None
+
+    async def _verdict_of(self, change: Modification) -> Verdict:
+        aspect = change.target
         source = self._sources.get((change.commit, aspect))
         if source is None:
-            source = files.source_of(await self.repository.files(change.commit, directory_of(aspect)), aspect, _world(aspect))
+            found = await self.repository.files(change.commit, directory_of(aspect))
+            try:
+                source = files.source_of(found, aspect, _world(aspect))
+            except ValueError as error:
+                return Verdict(False, "", [StepResult("source", False, 0.0, [Diagnostic("", 0, str(error))])])
             self._remember(change.commit, aspect, source)
         await self._prepare(source.world)
         return await self._forge.verdict(source)
+
+    async def told(self, session: str, incident: Incident) -> bool:
+        """Whether the newest incident of this code about this guest says the same: an old one is not told at each start."""
+        mishaps = [mishap for _, mishap in (await self._log.state(session)).mishaps
+                   if (mishap.code, mishap.data.get("aspect")) == (incident.code, incident.data["aspect"])]
+        return bool(mishaps) and mishaps[-1] == incident
 
     def _remember(self, commit: str, aspect: str, source: GuestSource) -> None:
         self._sources[commit, aspect] = source
