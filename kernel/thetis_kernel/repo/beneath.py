@@ -84,6 +84,30 @@ def remove(top: int, path: bytes) -> None:
             head = head.rpartition(b"/")[0]
 
 
+def remove_entry(top: int, path: bytes) -> None:
+    """Remove the file or link `path` and nothing else; a directory there is left, and so are those around it. Raises OSError."""
+    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError), _parent(top, path) as (parent, name):
+        os.unlink(name, dir_fd=parent)
+
+
+def remove_directory(top: int, path: bytes) -> None:
+    """Remove the directory `path` if it is empty. Raises OSError when it is not."""
+    with suppress(FileNotFoundError, NotADirectoryError), _parent(top, path) as (parent, name):
+        os.rmdir(name, dir_fd=parent)
+
+
+def make_directory(top: int, path: bytes) -> None:
+    """Make the directory `path`, and those above it, in the place of files of those names. Raises OSError."""
+    directory = os.dup(top)
+    try:
+        for part in path.split(b"/"):
+            deeper = _made(directory, part)
+            os.close(directory)
+            directory = deeper
+    finally:
+        os.close(directory)
+
+
 @contextmanager
 def _parent(top: int, path: bytes) -> Iterator[tuple[int, bytes]]:
     """The directory `path` stands in, and its last name."""

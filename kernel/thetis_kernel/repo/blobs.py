@@ -12,6 +12,7 @@ import os
 import zlib
 
 import pygit2
+from pygit2.enums import ObjectType
 
 from thetis_kernel.repo.durable import sync_filesystem
 from thetis_kernel.repo.library import GIT_ERRORS, common_directory
@@ -29,11 +30,11 @@ class Blobs:
         self._many = expected >= MANY and not _is_shared(repository)
         self._unsynced = False
 
-    def write(self, data: bytes) -> pygit2.Oid:
-        """The id of `data`, which is in the database from here on. Raises GIT_ERRORS."""
+    def write(self, data: bytes, kind: ObjectType = ObjectType.BLOB) -> pygit2.Oid:
+        """The id of `data`, which is in the database from here on; a blob, or a tree in git's own form. Raises GIT_ERRORS."""
         if not self._many:
-            return self._repository.create_blob(data)
-        content = b"blob %d\0" % len(data) + data
+            return self._repository.odb.write(kind, data)
+        content = b"%b %d\0" % (kind.name.lower().encode(), len(data)) + data
         identity = pygit2.Oid(hex=hashlib.sha1(content, usedforsecurity=False).hexdigest())
         if identity not in self._repository.odb:
             self._write_loose(str(identity), content)

@@ -29,7 +29,8 @@ class Counter:
 class Job:
     """`check` raises when the work is no longer wanted. `report(phase, done, total)` may be called from any thread.
 
-    `patience`: seconds to wait for others that hold a lock. `secret(contents)`: whether a file holds a secret we know.
+    `patience`: seconds to wait for others that hold a lock. `secret(contents)`: whether a file holds a secret we know;
+    `guarded(path)`: whether its name says that it is there to hold one.
     """
 
     def __init__(
@@ -38,9 +39,11 @@ class Job:
         report: Callable[[Phase, int, int], None] = lambda phase, done, total: None,
         patience: float = 10.0,
         secret: Callable[[bytes], bool] = lambda data: False,
+        guarded: Callable[[str], bool] = lambda path: False,
     ) -> None:
         self.check = check
         self.secret = secret
+        self.guarded = guarded
         self.patience = patience
         self._report = report
 

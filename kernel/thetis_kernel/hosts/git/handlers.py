@@ -10,6 +10,7 @@ from typing import Any
 from thetis_kernel.crash import point
 from thetis_kernel.errors import IpcError, RepoError
 from thetis_kernel.hosts.git.branches import branch_handlers
+from thetis_kernel.hosts.git.snapshots import snapshot_handlers
 from thetis_kernel.ipc.threads import AskHandlers, Serving, ThreadPeer
 from thetis_kernel.ipc.vocabulary import tag_of
 from thetis_kernel.protocol import git
@@ -30,10 +31,12 @@ from thetis_kernel.repo.materialise import materialise
 from thetis_kernel.repo.offers import accept_offer
 from thetis_kernel.repo.worktrees import list_worktrees, not_ours, remove_worktree, sweep
 from thetis_kernel.scrub.prints import Finder
+from thetis_kernel.toolhost.guarded import Guard
 
 PATIENCE = 10.0
 """Seconds a request waits for a lock somebody else holds, when its deadline allows."""
 NOTHING = Known()
+GUARD = Guard()
 MOST_SEARCHED = 4 * 1024 * 1024
 """Bytes of a file that are searched for secrets before it is committed."""
 
@@ -72,6 +75,7 @@ class Handlers:
             git.ReadFiles: lambda ask, _: read_files(ask.root, ask.commit, ask.directory),
         }
         handlers.update(branch_handlers(self._job))
+        handlers.update(snapshot_handlers(self._job))
         return {kind: self._observed(tag_of(kind), handler) for kind, handler in handlers.items()}
 
     def overdue(self, grace: float) -> str:
@@ -132,7 +136,7 @@ class Handlers:
         patience = PATIENCE if left is None else min(PATIENCE, left)
         finder = Finder(known.prints, known.salt)
         return Job(serving.check, report or (lambda phase, done, total: None), patience,
-                   lambda data: b"\0" not in data[:8192] and bool(finder.find(data[:MOST_SEARCHED])))
+                   lambda data: b"\0" not in data[:8192] and bool(finder.find(data[:MOST_SEARCHED])), GUARD.holds)
 
 
 def _late(serving: Serving, grace: float) -> bool:
