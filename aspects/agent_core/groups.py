@@ -52,9 +52,15 @@ GROUPS: dict[str, Group] = {
     "selfmod": Group(
         "reading and rewriting the agent, its tools and the renderer of the screen",
         "list_code read_code new_tool write_code patch_code remove_code code_history roll_back add_dependency "
-        "remove_dependency list_dependencies",
+        "remove_dependency list_dependencies update_code",
         "yourself,your own code,a tool,new tool,own tools,renderer,guest,guests,rewrite you,roll back,rollback,wasm,component,"
         "dependency,dependencies,package,packages,agent_core,thetis",
+    ),
+    "branch": Group(
+        "the conversation's branch: commits of one's own, bringing the trunk in, going back",
+        "branch_status branch_log branch_commit update_from_trunk complete_merge abort_merge reset_branch",
+        "branch,branches,trunk,main branch,merge,merging,rebase,conflict,conflicts,conflicting,commit,commits,revert,git,"
+        "update from",
     ),
     "web": Group(
         "pages of the web",

@@ -268,7 +268,8 @@ class Log(Ask[History], frozen=True, tag="git.log"):
 class Worktree(msgspec.Struct, frozen=True):
     """One worktree of ours. `state`: making, ready, removing, or lost (its directory is gone).
 
-    `held_by` is the process that works in it (0 = nobody alive). `dirty` and `bytes` are -1 unless asked for.
+    `held_by` is the process that works in it (0 = nobody alive). `dirty` and `bytes` are -1 unless asked for. `reached`: its
+    tip is on another branch, a tag or a remote's branch too; false unless asked for.
     """
 
     branch: str
@@ -278,6 +279,7 @@ class Worktree(msgspec.Struct, frozen=True):
     held_by: int = 0
     dirty: int = -1
     bytes: int = -1
+    reached: bool = False
 
 
 class ListWorktrees(Ask[list[Worktree]], frozen=True, tag="git.list-worktrees"):

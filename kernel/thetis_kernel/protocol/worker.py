@@ -243,6 +243,14 @@ class AskDevKit(Ask[DevKitAnswer], frozen=True, tag="worker.devkit"):
     arguments: bytes
 
 
+class AskBranch(Ask[bytes], frozen=True, tag="worker.branch"):
+    """An operation of the contract's `branch`, as AskDevKit; the answer is JSON. Only the conversation's own turn moves it."""
+
+    turn: str
+    name: str
+    arguments: bytes
+
+
 class AskAgents(Ask[bytes], frozen=True, tag="worker.agents"):
     """An operation of the contract's `agents`, or `look`; `arguments` and the answer are JSON. Refused in a sub-agent's turn."""
 
@@ -273,5 +281,6 @@ TO_WORKER_ASKS = (RunTurn, CheckHistory)
 TO_WORKER_TELLS = (CancelTurn, Deliver, Ring, ModeChanged)
 FROM_WORKER_ASKS = (
     KeepMedia, ReadLog, AppendEvent, ReadState, CompleteModel, ConsentUnwalled, AskApproval, FetchHttp, AskDevKit, AskAgents,
+    AskBranch,
     *RECALLING_ASKS)
 FROM_WORKER_TELLS = (Output, Notice)

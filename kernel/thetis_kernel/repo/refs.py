@@ -77,7 +77,7 @@ def delete_if_at(repository: pygit2.Repository, branch: str, commit: pygit2.Oid)
     """Delete `branch` if it still stands at `commit` and another branch or tag reaches that: nothing can be lost then
     (complaints 102). Whether it was deleted."""
     name = ref_name(branch)
-    if tip_of(repository, branch) != commit or not _reached_elsewhere(repository, name, commit):
+    if tip_of(repository, branch) != commit or not reached_elsewhere(repository, branch, commit):
         return False
     try:
         repository.references.delete(name)
@@ -86,7 +86,9 @@ def delete_if_at(repository: pygit2.Repository, branch: str, commit: pygit2.Oid)
     return True
 
 
-def _reached_elsewhere(repository: pygit2.Repository, name: str, commit: pygit2.Oid) -> bool:
+def reached_elsewhere(repository: pygit2.Repository, branch: str, commit: pygit2.Oid) -> bool:
+    """Whether another branch than `branch`, a tag or a remote's branch reaches `commit`."""
+    name = ref_name(branch)
     for other in repository.references:
         if other == name or not other.startswith(("refs/heads/", "refs/tags/", "refs/remotes/")):
             continue

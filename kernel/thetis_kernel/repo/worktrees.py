@@ -44,6 +44,7 @@ def list_worktrees(root: str, *, details: bool) -> list[Worktree]:
                 held_by=max(0, lease.holder(record)),
                 dirty=_dirt(record) if details and there and marker.state == "ready" else -1,
                 bytes=_size(Path(marker.worktree)) if details and there else -1,
+                reached=details and tip is not None and refs.reached_elsewhere(repository, marker.branch, tip),
             )
         )
     return found

@@ -292,7 +292,10 @@ def test_the_other_exports(agent: SimpleNamespace) -> None:
         offered = {mode: {tool["name"] for tool in agent.main.list_tools(mode)} for mode in ("agent", "plan", "odd")}
     finally:
         _bind.install(None)
-    selfwork = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
+    selfwork = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "update_code"}
+    packages = {"add_dependency", "remove_dependency"}
+    branch = {"branch_commit", "update_from_trunk", "complete_merge", "abort_merge", "reset_branch"}
     terminals = {f"terminal_{verb}" for verb in ("open", "run", "send", "signal", "close")}
-    assert offered["agent"] - offered["plan"] == {"edit", "write", "run", "git_clone", "write_skill"} | selfwork | terminals
+    changing = {"edit", "write", "run", "git_clone", "write_skill"} | selfwork | packages | terminals | branch
+    assert offered["agent"] - offered["plan"] == changing
     assert {"terminal_read", "terminal_list"} <= offered["plan"] == offered["odd"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from thetis_kernel.models.rehearsal import delegating, drills, selfwork, shells, steering, tours
+from thetis_kernel.models.rehearsal import branching, delegating, drills, selfwork, shells, steering, tours
 from thetis_kernel.models.rehearsal.answers import content, failure, fenced, named
 from thetis_kernel.models.rehearsal.scene import Scene
 from thetis_kernel.models.rehearsal.script import Script, Step, call
@@ -179,6 +179,14 @@ VERBS: tuple[Verb, ...] = (
     _verb(rf"what(?:'s|’s| is)? (?:there )?in (?:this|the|my) {_PLACE}\W*", tours.survey, "what is in this repository?"),
     _verb(rf"(?:describe|explain|summari[sz]e) (?:this|the|my) {_PLACE}\W*", tours.survey),
     _verb(r"(?:please )?(?:(?:give|show) me )?(?:the |a )?tour\W*", tours.tour, "tour"),
+    _verb(r"where (?:does|is) (?:the|your|my) branch(?: stand)?\W*", branching.stands, "where does the branch stand?"),
+    _verb(r"commit as (\S.*)", branching.commit, "commit as Say hello"),
+    _verb(r"update from (?:the )?trunk and leave it", branching.begin_update),
+    _verb(r"(?:update from (?:the )?trunk|Bring .* into your branch with update_from_trunk\..*)\W*", branching.update,
+          "update from the trunk"),
+    _verb(r"give the merge up\W*", branching.abort),
+    _verb(r"go back to ([0-9a-f]{6,40})", branching.go_back),
+    _verb(r"update your code\W*", branching.update_code),
     _verb(r"(?:list|ls)(?: files)?(?: in)?(?: (\S.*))?", list_directory, "list src"),
     _verb(r"read conversation (\w+)", read_earlier),
     _verb(r"(?:read|show|open|cat) (\S.*)", read_file, "read README.md"),
