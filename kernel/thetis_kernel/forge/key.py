@@ -37,7 +37,8 @@ def gate_version() -> str:
     """Digest over the gate's own code, its checkers' versions, the names that are taken and the vocabularies it holds guests
     to: a changed check makes every verdict of the old one unknown, not wrong."""
     kernel = Path(__file__).parents[1]
-    files = [*sorted((kernel / "forge").rglob("*.py")), kernel / "protocol" / "blocks.py", kernel / "protocol" / "events.py"]
+    shared = [kernel / "protocol" / name for name in ("blocks.py", "bodies.py", "events.py", "history.py")]
+    files = [*sorted((kernel / "forge").rglob("*.py")), *shared]
     texts = [text for file in files for text in (file.relative_to(kernel).as_posix(), file.read_text())]
     return _digest([versions(), *sorted(agents_own_names()), *texts])
 

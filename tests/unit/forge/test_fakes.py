@@ -28,6 +28,7 @@ def test_a_host_answers_every_import_of_its_world_and_no_other(world):
 
 
 ARGUMENTS = {
+    "message": "Work so far",
     "path": "src/ledger/book.py", "options-json": "{}", "pattern": "total", "contents": "class Book", "command": "git status",
     "request-json": "{}", "key": "a", "value-json": "1", "session": "s", "after": 0, "max-bytes": 1 << 20,
     "kind": "system-note", "body-json": '{"text": "hm"}', "calls-json": "[]", "offset": 1, "limit": 0,

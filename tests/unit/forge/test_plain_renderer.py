@@ -150,6 +150,7 @@ BY_HINT = {
     "Usage": st.just(ev.Usage()),
     "Spent": st.just(Spent()),
     "list[str]": st.lists(words, max_size=3),
+    "list[int]": st.lists(st.integers(0, 2**40), max_size=3),
     "list[Part]": st.lists(st.builds(ev.Part, words, words), max_size=3),
     "Decimal | None": st.none() | st.decimals(0, 10, places=6),
     "int": st.integers(-(2**53), 2**53),

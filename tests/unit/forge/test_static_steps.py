@@ -75,6 +75,7 @@ REFUSED = {
     "import jsn": "did you mean json?",
     "import thetis_kernel.store": "thetis_kernel.store is not in the guests' runtime",
     "from thetis_guest._bind import install": "not part of the SDK",
+    "from thetis_guest import _bind": "thetis_guest._bind is not part of the SDK",
     "import thetis_guest.secrets": "not part of the SDK",
     "from pkg.missing import x": "pkg.missing is not a module of this guest",
     "from . import x": "beyond the guest's top",

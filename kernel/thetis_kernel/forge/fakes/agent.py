@@ -20,6 +20,7 @@ from thetis_kernel.forge.fakes.devkit import DevKit
 from thetis_kernel.forge.fakes.host import BadRequest, FakeHost, dumps, lately_ms, loads_object
 from thetis_kernel.forge.fakes.log import conversation
 from thetis_kernel.forge.fakes.messages import request_problem
+from thetis_kernel.forge.fakes.turn import turn_description
 from thetis_kernel.forge.schema import load_json
 from thetis_kernel.protocol import events as ev
 from thetis_kernel.protocol.ids import new_call_id, new_turn_id
@@ -116,23 +117,9 @@ class AgentHost(FakeHost):
             }
         )
 
-    def turn_json(self) -> dict[str, Any]:
-        """What handle-turn is given for this conversation."""
-        return {
-            "session": self.session,
-            "turn": self.turn,
-            "mode": MODES[0],
-            "model": {"id": MODEL, "label": "Claude Sonnet", "window": 200_000, "max_output": 8192},
-            "root": {
-                "path": ".",
-                "branch": f"conv/{self.session[:8]}",
-                "project_rules": "Run the tests before you say a thing works.\n",
-                "workspace": [],
-            },
-            "limits": {"iterations": 60, "tokens": 2_000_000, "wall_ms": 3_600_000},
-            "attempt": 0,
-            "today": time.strftime("%Y-%m-%d"),
-        }
+    def turn_json(self, mode: dict[str, Any] = MODES[0]) -> dict[str, Any]:
+        """What handle-turn is given for this conversation: every field that the gateway and the worker would give."""
+        return turn_description(self.session, self.turn, mode, MODEL, self.log.events[-1]["seq"])
 
     def _append(self, kind: str, body_json: str) -> str:
         if kind not in ev.GUEST_MAY_APPEND:

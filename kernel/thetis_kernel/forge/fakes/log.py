@@ -22,7 +22,7 @@ class Log:
         """Add an event; its sequence number."""
         raw = ev.encode_body(body)
         self.bytes += len(raw)
-        seq = len(self.events) + 1
+        seq = self.events[-1]["seq"] + 1 if self.events else 1
         now = time.time_ns() // 1_000_000
         self.events.append({"seq": seq, "kind": ev.kind_of(body), "ts_ms": now, "body": json.loads(raw)})
         return seq
@@ -31,13 +31,24 @@ class Log:
         """Events after `after`, at least one and then up to `max_bytes`."""
         page: list[dict[str, Any]] = []
         size = 0
-        for event in self.events[max(0, after) :]:
+        for event in self.events:
+            if event["seq"] <= after:
+                continue
             size += len(json.dumps(event))
             if page and size > max_bytes:
                 break
             page.append(event)
         last = page[-1]["seq"] if page else after
-        return {"events": page, "next": last, "end": last >= len(self.events)}
+        return {"events": page, "next": last, "end": not self.events or last >= self.events[-1]["seq"]}
+
+    def put(self, kind: str, body: dict[str, Any]) -> None:
+        """Add an event of a kind this version does not know."""
+        seq = self.events[-1]["seq"] + 1
+        self.events.append({"seq": seq, "kind": kind, "ts_ms": lately_ms(), "body": {"kind": kind, **body}})
+
+    def hide(self, first: int, last: int) -> None:
+        """Take these events from sight, as the store does with what a compaction or a rewind covers."""
+        self.events = [event for event in self.events if not first <= event["seq"] <= last]
 
 
 def conversation(session: str, turn: str, model: str) -> Log:
@@ -98,6 +109,5 @@ def specimens() -> Log:
     )  # fmt: skip
     for body in bodies:
         log.append(body)
-    log.events.append({"seq": len(log.events) + 1, "kind": "weather", "ts_ms": lately_ms(),
-                       "body": {"kind": "weather", "sky": "clear", "wind": [3, {"unit": "m/s"}]}})  # fmt: skip
+    log.put("weather", {"sky": "clear", "wind": [3, {"unit": "m/s"}]})
     return log

@@ -6,7 +6,7 @@ A further check is a module and a line here.
 from __future__ import annotations
 
 from thetis_kernel.forge.candidate import Step
-from thetis_kernel.forge.steps import compiles, exports, imports, layout, manifest, own_tests, ruff, smoke, ty
+from thetis_kernel.forge.steps import compiles, exports, golden, imports, layout, manifest, own_tests, ruff, smoke, ty
 
 STEPS: tuple[Step, ...] = (
     Step("manifest", manifest.run),
@@ -17,5 +17,6 @@ STEPS: tuple[Step, ...] = (
     Step("compile", compiles.run),
     Step("exports", exports.run),
     Step("smoke", smoke.run),
+    Step("golden", golden.run),
     Step("tests", own_tests.run),
 )

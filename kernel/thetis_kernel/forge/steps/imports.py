@@ -60,6 +60,9 @@ class _Scan:
                 self._relative(node, name, path)
             elif isinstance(node, ast.ImportFrom) and node.module:
                 self._check(node.module, path, node.lineno)
+                for alias in node.names if node.module == SDK else ():
+                    if alias.name.startswith("_"):
+                        self._complaints.add(f"{SDK}.{alias.name} is not part of the SDK", path, node.lineno)
 
     def _relative(self, node: ast.ImportFrom, name: str, path: str) -> None:
         package = name if path.endswith("__init__.py") else name.rpartition(".")[0]

@@ -125,8 +125,8 @@ def agent_imports(context: TurnContext, journal: GatewayJournal, inbox: Inbox,
         tools = []
         for name, guest in sorted(context.guests.items()):
             manifest = _json(guest.describes, "a manifest")
-            schema = _json(manifest.get("input-schema") or "{}", "a schema")
-            tools.append({"name": name, "description": manifest.get("description", ""), "input_schema": schema,
+            tools.append({"name": name, "description": manifest.get("description", ""),
+                          "input_schema": manifest.get("input_schema", {}),
                           "group": manifest.get("group", "extra"), "mutating": manifest.get("mutating", True)})
         return _text(tools)
 
