@@ -134,8 +134,10 @@ def test_interrupted_is_130_with_one_end_and_the_conversation_goes_on(world: Wor
 
 
 def test_json_mode_prints_events_only_and_the_chain_is_whole(world: World) -> None:
-    done = world.run("run", "--json", "list")
+    """complaints 133: standard output is protocol alone, one event a line, and its text is not escaped."""
+    done = world.run("run", "--json", "list ./ü")
     events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "ü" in done.stdout and "\\u00fc" not in done.stdout
     assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
     assert len({e["hash"] for e in events}) == len(events)
     assert events == world.log(events[0]["session"])

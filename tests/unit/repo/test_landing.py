@@ -115,6 +115,7 @@ def test_conflicts_leave_everything_as_it_was(work: Conversation) -> None:
 
 @pytest.mark.parametrize("what", ["changed", "staged", "removed", "untracked in the way", "ignored in the way", "file above"])
 def test_a_checkout_with_work_in_it_is_refused_and_untouched(what: str, work: Conversation) -> None:
+    """complaints 110: a person's own uncommitted work is neither committed nor lost by a merge."""
     match what:
         case "changed":
             work.root.write("c.txt", "mine\n")

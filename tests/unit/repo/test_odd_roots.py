@@ -78,6 +78,7 @@ def test_a_root_that_is_a_worktree_keeps_its_own_index_and_head(tmp_path: Path) 
 
 
 def test_uncommitted_files_are_counted_without_writing_the_index(tmp_path: Path) -> None:
+    """complaints 113: looking at the root writes nothing into it."""
     files = {"a.txt": "1\n", "b.txt": "1\n", "c.txt": "1\n", "secret": "x\n", ".gitattributes": "secret filter=crypt\n"}
     root = make(tmp_path / "r", **files)
     root.write("a.txt", "2\n")

@@ -72,6 +72,7 @@ def machine(conversation: Conversation) -> Machine:
 
 
 def test_every_kind_of_file_comes_back(machine: Machine) -> None:
+    """complaints 109: what a tool did to the tree is undone whole, untracked files included."""
     tree = machine.tree
     tree.write(".gitignore", "ignored/\n*.log\n")
     tree.write("untracked.txt", "new\n")

@@ -24,6 +24,7 @@ def remove(conversation: Conversation, *, discard: bool = False, branch: str = B
 
 
 def test_a_removed_worktree_leaves_its_branch_and_nothing_else(conversation: Conversation) -> None:
+    """complaints 102: a branch whose commits are nowhere else outlives its worktree."""
     conversation.make()
     conversation.worktree.write("a.txt", "two\n")
     tip = conversation.commit().commit
@@ -53,6 +54,7 @@ def test_uncommitted_work_is_not_removed_unless_a_person_says_so(work: str, conv
 
 
 def test_a_worktree_the_user_made_is_none_of_ours(tmp_path: Path) -> None:
+    """complaints 105: only what is recorded as ours is removed."""
     root = make(tmp_path / "r")
     root.git("worktree", "add", "-q", "-b", BRANCH, str(tmp_path / "conv-ab12cd34"))
     conversation = Conversation(root, tmp_path / "conv-ab12cd34")
@@ -63,6 +65,7 @@ def test_a_worktree_the_user_made_is_none_of_ours(tmp_path: Path) -> None:
 
 
 def test_links_in_a_worktree_lead_no_removal_outside(conversation: Conversation, tmp_path: Path) -> None:
+    """complaints 108: no removal follows a link."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_text("mine\n")
@@ -98,6 +101,7 @@ def test_a_removal_cut_short_is_finished_and_makes_way_for_the_next(conversation
 
 
 def test_a_sweep_throws_halves_away_names_the_lost_and_leaves_the_whole(tmp_path: Path) -> None:
+    """complaints 106: half-made and half-removed worktrees are set right at the start, and block nothing."""
     root = make(tmp_path / "r")
     half, lost, whole = (Conversation(root, tmp_path / name, f"conv/{name}") for name in ("half", "lost", "whole"))
     for conversation in (half, lost, whole):
@@ -128,6 +132,7 @@ def _sleeper() -> subprocess.Popen[bytes]:
 
 
 def test_a_living_process_keeps_its_worktree(conversation: Conversation) -> None:
+    """complaints 104: cleaning up never takes the directory of somebody who works in it."""
     conversation.make()
     with _sleeper() as worker:
         try:
