@@ -24,6 +24,7 @@ from thetis_kernel.gateway.body.outside import Outside
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.revalidation import Revalidation
 from thetis_kernel.gateway.body.service import Bodies
+from thetis_kernel.gateway.body.toolwatch import ToolWatch
 from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.branches.agent import AgentBranch
 from thetis_kernel.gateway.branches.git import Git
@@ -56,6 +57,8 @@ from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
 from thetis_kernel.gateway.skills.service import Skills
 from thetis_kernel.gateway.spending import Spending
+from thetis_kernel.gateway.timemachine.keeping import Keeping
+from thetis_kernel.gateway.timemachine.service import TimeMachine
 from thetis_kernel.gateway.transcripts import Transcripts
 from thetis_kernel.gateway.trust import TrustedTree, survey, trusted
 from thetis_kernel.gateway.turns import Turns
@@ -118,11 +121,12 @@ class Gateway:
         self.workers = Workers(self.fleet, self.log, self.models, self.broadcast, self.turns.at_work,
                                self.consent.allowed, self.approvals,
                                Net(self.fleet, self.log, self.settings.tools, self.modes, self.scrubber),
-                               DevKitDoor(self.bodies, self.guests, self.log, self.modes, closed=SAFE if safe else ""))
+                               DevKitDoor(self.bodies, self.guests, self.log, self.modes, SAFE if safe else "",
+                                          ToolWatch(self.bodies, self.guests, self.watchdog)))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice
         self.cloning = Cloning(self.log, self.modes, self.broadcast, paths)
-        self.skills = Skills(self.log, self.bodies, self.modes, tree)
+        self.skills = Skills(self.log, self.bodies, self.modes, tree, self.settings.paths.skills)
         self.recalling = Recalling(self.log, self.turns.running)
         self.questions = Questions(self.log, self.turns)
         branches = Git(self.fleet, self.log, paths)
@@ -130,6 +134,10 @@ class Gateway:
         self.merging = Merging(branches, self._turn_runs, lambda session, text, event_id: self.turns.submit(
             session, text, event_id, with_changes=False))
         self.worktrees = Worktrees(branches, self._turn_runs)
+        keeping = Keeping(branches)
+        self.workers.before_effect = keeping.before
+        self.timemachine = TimeMachine(branches, keeping, self.turns.quiet, self.repository.ensure_worktree)
+        self.turns.before.append(self.timemachine.settle)
         self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
                               self.branch.asks]
         self.turns.before.append(self.skills.offer)
@@ -174,7 +182,7 @@ class Gateway:
             await asyncio.to_thread(store.close)
             raise
         if warm:
-            gateway._warm(gateway.models.warm())  # first: where there is a provider, a first turn waits for its SDK most
+            gateway._warm(gateway._know_keys())  # first: where there is a provider, a first turn waits for its SDK most
             gateway._warm(gateway.repository.inspect())
             gateway._warm(gateway.guests.agent())
             gateway._warm(tidy(gateway.artifacts, store, ArtifactStore(shipped_artifacts())))
@@ -192,6 +200,13 @@ class Gateway:
                 self.broadcast.publish(Notice(level="warn", message=error.message, hint=error.hint))
 
         self._keep(asyncio.create_task(run()))
+
+    async def _know_keys(self) -> None:
+        """Start what holds the keys, then look through what an earlier gateway left, whose secrets are known by now."""
+        try:
+            await self.models.warm()
+        finally:
+            self.workers.spills.look_through_all()
 
     async def _judge_again(self) -> None:
         """After a change of contract, runtimes or gate: every changed guest, with progress; who fails is told."""
@@ -317,6 +332,7 @@ class Gateway:
     async def close(self) -> None:
         """End every turn, stop the children, close the log, give the lock back."""
         await self.turns.close()
+        self.workers.spills.stop()
         self.children.close()
         for task in list(self._tasks):
             task.cancel()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.gateway import spills
 from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.body.door import DevKitDoor
@@ -20,10 +18,10 @@ from thetis_kernel.gateway.fleet import Fleet, worker_name
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
+from thetis_kernel.gateway.spills import Spills
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.client import Delta
 from thetis_kernel.protocol.events import BlobRef, ToolInvocation, ToolResult, Unknown, decode_body
-from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.media import MAX_PDF
 from thetis_kernel.protocol.net import Fetched
 from thetis_kernel.protocol.worker import (
@@ -68,6 +66,7 @@ class Workers:
         self._approvals = approvals
         self._net = net
         self._devkit = devkit
+        self.spills = Spills(log.store.data_dir.parent / "spill", log.scrubber)
         self._notices: set[asyncio.Task[None]] = set()
         self.more: list[Callable[[str], dict[type[Any], Any]]] = []
         """(conversation) -> handlers of parts that answer workers by themselves; set by the gateway."""
@@ -77,6 +76,8 @@ class Workers:
         """(conversation): a call of its own agent has its result; set by the gateway."""
         self.moved: Callable[[str], None] | None = None
         """(sub-agent): it calls a tool; set by the gateway."""
+        self.before_effect: Callable[[str, str, int, ToolInvocation], Awaitable[None]] | None = None
+        """(conversation, whose log, seq, intention): done before the worker may begin the effect; set by the gateway."""
 
     async def ensure(self, session: str) -> Child:
         """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
@@ -87,7 +88,9 @@ class Workers:
     async def set_up(self, session: str, ask: SetUp) -> SetUpDone:
         """Have the conversation's worker run the setup command of its worktree."""
         worker = await self.ensure(session)
-        return await worker.peer.call(ask, timeout=None)
+        done = await worker.peer.call(ask, timeout=None)
+        await self.spills.look_through(session)
+        return done
 
     async def discard(self, session: str) -> None:
         """End a worker that is stuck or no longer wanted; the next turn gets a new one."""
@@ -176,19 +179,22 @@ class Workers:
             raise ThetisError(f"The {ask.kind} event does not fit: {error}.", code="bad-arguments") from error
         if isinstance(body, Unknown):
             raise ThetisError(f"There is no kind {ask.kind[:40]!r}.", code="bad-arguments")
-        if isinstance(body, ToolResult) and body.spill:
-            kept = self._log.store.data_dir.parent / "spill" / short(session) / Path(body.spill).name
-            await asyncio.to_thread(spills.clean, kept, self._log.scrubber)
+        if isinstance(body, ToolResult) and (body.spill or "/spill/" in body.content):
+            await self.spills.look_through(session)
         with turn.writing():
             seq = (await self._log.append(turn.session, body, event_id=ask.event_id)).seq
         if isinstance(body, ToolResult) and not turn.child and self.answered is not None:
             self.answered(session)
-        elif isinstance(body, ToolInvocation) and turn.child and self.moved is not None:
-            self.moved(turn.child)
+        elif isinstance(body, ToolInvocation):
+            if turn.child and self.moved is not None:
+                self.moved(turn.child)
+            if self.before_effect is not None:
+                await self.before_effect(session, turn.session, seq, body)
         return seq
 
     def _heard(self, session: str, tell: Notice) -> None:
         async def pass_on() -> None:
+            await self.spills.look_through(session)  # what a command in the background wrote
             # A conversation deleted meanwhile, a full disk: the agent finds out when it looks.
             with contextlib.suppress(ThetisError):
                 if self.notice is not None:

@@ -49,6 +49,10 @@ class Scrubber:
         """Whether a known value stands in these bytes. Shapes do not count: they may be somebody's test data."""
         return bool(self._finder.find(data))
 
+    def places(self, data: bytes) -> list[tuple[int, int]]:
+        """(start, end) of the known values in these bytes."""
+        return self._finder.find(data)
+
     def text(self, text: str) -> str:
         """The text with each secret replaced; the same object when there is none."""
         mark = (hash(text), len(text))

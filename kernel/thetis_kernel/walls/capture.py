@@ -8,6 +8,8 @@ Must not know where the bytes come from.
 from __future__ import annotations
 
 import codecs
+import contextlib
+import fcntl
 import os
 from pathlib import Path
 
@@ -81,9 +83,12 @@ class Capture:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self._spill_fd = os.open(self._spill_path, flags, 0o600)
-            self._spilled = True
         except OSError as error:
             self.trouble = f"The whole output could not be kept: {error.strerror}."
+            return
+        self._spilled = True
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(self._spill_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # while it is written, nobody looks through it
 
     def _write_spill(self, data: bytes) -> None:
         if self._spill_fd < 0 or self._spill_left <= 0:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.protocol.events import StateChanged, SystemNote
+from thetis_kernel.toolhost.operations import perform
 from thetis_kernel.toolhost.terminals.calls import KEYS
 from thetis_kernel.toolhost.terminals.pool import MOST, OPEN, SCOPE, Pool
 
@@ -95,6 +96,14 @@ def test_what_does_not_fit_is_named(turn: Turn, op: str, arguments: dict[str, An
     turn.do("open")
     with pytest.raises(ThetisError, match=words):
         turn.do(op, **arguments)
+
+
+def test_the_whole_output_is_kept_where_it_belongs_whatever_the_calls_id_is(turn: Turn, tmp_path: Path) -> None:
+    turn.do("open")
+    for call in ("../../escaped", f"{tmp_path}/escaped", "a/b", ".."):
+        answer = perform(turn.context, "terminals.run", call, {"id": "t1", "command": "head -c 300000 /dev/zero | tr '\\0' x"})
+        assert (tmp_path / "spill" / answer["spill"].removeprefix("/spill/")).stat().st_size == 300_000
+    assert not list(tmp_path.rglob("*escaped*"))
 
 
 def test_a_variable_never_reaches_the_program_that_builds_the_walls(turn: Turn) -> None:

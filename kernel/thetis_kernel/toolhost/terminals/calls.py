@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.terminals.pool import BACKGROUND_S, Pool
 from thetis_kernel.toolhost.terminals.terminal import Opener, Terminal, TerminalError
+from thetis_kernel.toolhost.tree import spill_name
 
 if TYPE_CHECKING:
     from thetis_kernel.toolhost.context import TurnContext
@@ -84,7 +85,7 @@ def run(
     terminal = _terminals(context).pool.get(identifier)
     wanted = timeout_ms or (int(BACKGROUND_S * 1000) if background else context.place.command_timeout_ms)
     longest = int(BACKGROUND_S * 1000) if background else MAX_TIMEOUT_MS
-    spill = Path(context.place.spill) / f"{call}.txt"
+    spill = Path(context.place.spill) / spill_name(call)
     spill.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with terminal.watched():
         done = terminal.run(
