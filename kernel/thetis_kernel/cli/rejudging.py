@@ -18,22 +18,21 @@ from thetis_kernel.gateway.body.revalidation import Failure
 from thetis_kernel.paths import RootPaths
 
 
-def rejudge(arguments: argparse.Namespace) -> int:
-    """0 when every guest passes, or there is nothing to judge here."""
+def rejudge(arguments: argparse.Namespace) -> None:
+    """List the guests that pass no longer. They are no failure of the set-up: something serves in their place."""
     try:
         paths, loaded = locate(arguments)
     except RootError:
-        return 0
+        return
     if not paths.bodies.is_dir():
-        return 0
+        return
     try:
         failures = asyncio.run(_judge(paths, loaded, quiet=arguments.json))
     except StoreLocked:
         say("Another Thetis has this root open; it judges its guests when it is next started.")
-        return 0
+        return
     for failure in failures:
         print(msgspec.json.encode(failure).decode() if arguments.json else plain(failure.sentence))
-    return 1 if failures else 0
 
 
 async def _judge(paths: RootPaths, loaded: Loaded, *, quiet: bool) -> list[Failure]:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from thetis_kernel.errors import GateError, RepoError, ThetisError
+from thetis_kernel.errors import GateError, StoreError, ThetisError
 from thetis_kernel.forge.artifacts import ArtifactStore
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.service import Forge
@@ -79,7 +79,9 @@ class Guests:
             return None
         try:
             verdict = await self._bodies.serving(session, aspect)
-        except RepoError as error:
+        except StoreError:
+            raise
+        except ThetisError as error:  # whatever became of the repository of guests, it costs no more than what was in it
             await self._tell(session, aspect, "", f"The conversation's own {aspect} cannot be read: {error}")
             return None
         if verdict is None:
@@ -91,8 +93,8 @@ class Guests:
             serves = f"Its revision {earlier[0].revision[:8]} serves." if earlier else SHIPPED_SERVES
             await self._tell(session, aspect, verdict.key,
                              f"The conversation's own {aspect} does not pass the gate any more, at {failed.step}: {why}", serves)
-            return self._as_bundle(aspect, earlier[1]) if earlier else None
-        return self._as_bundle(aspect, verdict)
+            return self.as_bundle(aspect, earlier[1]) if earlier else None
+        return self.as_bundle(aspect, verdict)
 
     async def own_again(self, session: str, aspect: str) -> None:
         """Say in the log what serves in the place of a guest that passes no longer."""
@@ -141,7 +143,7 @@ class Guests:
             why = "; ".join(f"{d.path}:{d.line}: {d.message}" for d in failed.diagnostics[:3])
             raise GateError(f"The shipped guest {aspect} does not pass the gate at {failed.step}: {why}",
                             step=failed.step, hint="Reinstall Thetis, or look at `thetis doctor`.", diagnostics=places)
-        return self._as_bundle(aspect, verdict)
+        return self.as_bundle(aspect, verdict)
 
     async def _of_the_root(self, aspect: str, tree: TrustedTree) -> GuestBundle | None:
         """The root's own guest; None, and a sentence in `failures`, when it passes no gate or is not what was trusted."""
@@ -155,13 +157,14 @@ class Guests:
             self._replaced.append(f"{error} The shipped one serves, where there is one.")
             return None
         if verdict.ok:
-            return self._as_bundle(aspect, verdict)
+            return self.as_bundle(aspect, verdict)
         failed = verdict.steps[-1]
         self._replaced.append(f"The checkout's {aspect} does not pass the gate at {failed.step}. "
                               "The shipped one serves, where there is one.")
         return None
 
-    def _as_bundle(self, aspect: str, verdict: Verdict) -> GuestBundle:
+    def as_bundle(self, aspect: str, verdict: Verdict) -> GuestBundle:
+        """What passed, as a worker is handed it: a tool with its own configuration block and no other."""
         config = self._tools_config.get(aspect.removeprefix(TOOL), {}) if aspect.startswith(TOOL) else {}
         return GuestBundle(aspect=aspect, key=verdict.key, bundle=verdict.bundle, describes=verdict.describes,
                            config=json.dumps(config))

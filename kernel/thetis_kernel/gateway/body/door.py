@@ -7,6 +7,8 @@ import msgspec
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.body.service import Bodies
+from thetis_kernel.gateway.body.toolwatch import ASKS as WATCHED
+from thetis_kernel.gateway.body.toolwatch import ToolWatch
 from thetis_kernel.gateway.guests import TOOL, Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.protocol.worker import AskDevKit, DevKitAnswer
@@ -16,8 +18,10 @@ from thetis_kernel.toolhost.devkit import CHANGING
 class DevKitDoor:
     """Between a conversation's worker and its body."""
 
-    def __init__(self, bodies: Bodies, guests: Guests, log: Log, modes: Modes, closed: str = "") -> None:
-        """`closed`: why the agent cannot change a guest at all."""
+    def __init__(self, bodies: Bodies, guests: Guests, log: Log, modes: Modes, closed: str = "",
+                 watch: ToolWatch | None = None) -> None:
+        """`closed`: why the agent cannot change a guest at all. `watch` hears what workers tell of tools that fail."""
+        self._watch = watch
         self._bodies = bodies
         self._guests = guests
         self._log = log
@@ -26,6 +30,8 @@ class DevKitDoor:
 
     async def answer(self, session: str, ask: AskDevKit) -> DevKitAnswer:
         """Do what is asked. Raises Refused in a read-only mode, whatever the worker let through, and as `Bodies.perform`."""
+        if ask.name in WATCHED and self._watch is not None:
+            return await self._watch.answer(session, ask)
         await self.check(session, ask)
         if ask.name in CHANGING and self._closed:
             raise Refused(f"No guest can be changed now. {self._closed}", capability="devkit",

@@ -20,9 +20,11 @@ from thetis_kernel.forge.layout import world_of
 from thetis_kernel.forge.manifest import NAME
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
-from thetis_kernel.gateway.body import byhand, dependencies, files, history, pins
+from thetis_kernel.gateway.body import byhand, dependencies, files, history, pending, pins
+from thetis_kernel.gateway.body.common import SHIPPED_TREE, Common
 from thetis_kernel.gateway.body.layout import Place, directory_of, place_of
 from thetis_kernel.gateway.body.looking import Looking
+from thetis_kernel.gateway.body.merging import BodyMerging
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.template import new_tool_files
 from thetis_kernel.gateway.log import Log
@@ -32,9 +34,10 @@ from thetis_kernel.store.folds import SessionState
 
 Arguments = dict[str, Any]
 MAX_DIAGNOSTICS = 40
-PERSONS = ("diff", "show", "path", "pin")
+PERSONS = ("diff", "show", "path", "pin", "merge")
 """Operations for people: what a revision changed, all that is known of one, where a guest lies, whether the agent may change
-it."""
+it, putting it among the root's common guests."""
+MARK_LEFT = "a mark of the conflict is left: make the lines around it what they should be, and remove it"
 MAX_BACK = 8
 """Revisions looked at when the present one passes no longer."""
 MAX_SOURCES = 64
@@ -48,6 +51,7 @@ class Bodies:
                  resolve: dependencies.Resolve) -> None:
         self.repository = repository
         self.looking = Looking(repository, log)
+        self.merging = BodyMerging(self, Common(repository), log)
         self._forge = forge
         self._log = log
         self._prepare = prepare
@@ -69,6 +73,10 @@ class Bodies:
         """
         if by != "user" and name in PERSONS:
             raise UsageError(f"There is no operation devkit.{name}.", code="bad-arguments")
+        if name == "update-code":
+            return await self.merging.update(session, str(arguments["aspect"]), by)
+        if name == "merge":
+            return await self.merging.merge(session, str(arguments["aspect"]))
         async with self._locks.setdefault(session, asyncio.Lock()):
             match name:
                 case "list-code":
@@ -116,7 +124,7 @@ class Bodies:
         It may fail: the contract or the gate may have changed since. Raises RepoError when its source cannot be read.
         """
         change = (await self._log.state(session)).guests.get(aspect)
-        return None if change is None else await self._verdict_of(change)
+        return None if change is None else await self.verdict_of(change)
 
     async def compatible(self, session: str, aspect: str) -> tuple[Modification, Verdict] | None:
         """The last revision before the present one that passes the gate as it is now and never had to be put back, with its
@@ -130,13 +138,14 @@ class Bodies:
             if change.revision == SHIPPED or len(seen) > MAX_BACK:
                 return None
             if seen and change.revision not in put_back:
-                verdict = await self._verdict_of(change)
+                verdict = await self.verdict_of(change)
                 if verdict.ok:
                     return change, verdict
             seen.add(change.revision)
         return None
 
-    async def _verdict_of(self, change: Modification) -> Verdict:
+    async def verdict_of(self, change: Modification) -> Verdict:
+        """The verdict over a revision that served once. Raises RepoError when its source cannot be read."""
         aspect = change.target
         source = self._sources.get((change.commit, aspect))
         if source is None:
@@ -177,6 +186,7 @@ class Bodies:
         pins.check(await self._log.state(session), aspect, by)
         target = history.earlier(await self._log.state(session), aspect, revision)
         guest = await self._own(session, aspect) / directory
+        await asyncio.to_thread(pending.drop, self.repository.worktree(session), directory)
         if target is None:
             await asyncio.to_thread(files.remove_guest, guest)
             summary = f"Back to the shipped {aspect}" if aspect in shipped_guests() else f"Remove {aspect}"
@@ -232,8 +242,44 @@ class Bodies:
         guest = worktree / directory_of(aspect) if aspect else worktree
         if shipped is not None and not guest.is_dir():
             await asyncio.to_thread(files.copy_guest, shipped, guest)
+            base = worktree / SHIPPED_TREE / directory_of(aspect)
+            await asyncio.to_thread(files.replace_guest, base, await asyncio.to_thread(files.texts, shipped))
             await self.repository.commit(session, f"{aspect} as it is shipped\n")
         return worktree
+
+    # -- for merging, under `line`
+
+    async def own(self, session: str, aspect: str) -> Path:
+        """The body's checkout, with the conversation's own guest in it."""
+        return await self._own(session, aspect)
+
+    async def judged(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
+        """Judge what stands in the checkout and keep it if it passes; the verdict as `perform` answers it."""
+        return await self._judge(session, aspect, guest, by, summary)
+
+    async def passes(self, aspect: str, found: dict[str, str]) -> str:
+        """The revision these files are if they pass the gate, "" if they do not."""
+        try:
+            source = files.source_of(found, aspect, _world(aspect))
+        except ValueError:
+            return ""
+        await self._prepare(source.world)
+        return source_digest(source) if (await self._forge.verdict(source)).ok else ""
+
+    async def seen(self, session: str, aspect: str, guest: Path) -> None:
+        """What stands in the checkout is the kernel's doing, and no edit by hand."""
+        self._judged[session, aspect] = await asyncio.to_thread(byhand.revision_of, guest, aspect)
+
+    async def settle(self, session: str, aspect: str) -> None:
+        """A merge that changed nothing is done."""
+        await asyncio.to_thread(pending.settle, self.repository.worktree(session), directory_of(aspect))
+        await self.repository.commit(session, f"{aspect} is up to date\n")
+
+    async def remember_base(self, session: str, aspect: str, tree: str, found: dict[str, str]) -> None:
+        """The conversation's own guest is what the common one is now."""
+        where = self.repository.worktree(session) / tree / directory_of(aspect)
+        await asyncio.to_thread(files.replace_guest, where, found)
+        await self.repository.commit(session, f"{aspect} is merged\n")
 
     async def _pin(self, session: str, aspect: str, revision: str) -> dict[str, Any]:
         """Serve a revision and keep the agent from changing the guest; "none" takes that back, "" pins what serves."""
@@ -303,10 +349,17 @@ class Bodies:
             self._judged[session, aspect] = byhand.unreadable(error)
             step = StepResult("source", False, 0.0, diagnostics_of(error))
             return _verdict(aspect, directory_of(aspect), Verdict(False, "", [step]))
+        worktree, directory = self.repository.worktree(session), directory_of(aspect)
+        merging = await asyncio.to_thread(pending.is_open, worktree, directory)
+        if merging and (left := await asyncio.to_thread(pending.marks, guest)):
+            places = [Diagnostic(path, line, MARK_LEFT) for path, line in left]
+            return _verdict(aspect, directory, Verdict(False, "", [StepResult("merge", False, 0.0, places)]))
         await self._prepare(source.world)
         verdict = await self._forge.verdict(source)
         if not verdict.ok:
-            return _verdict(aspect, directory_of(aspect), verdict)
+            return _verdict(aspect, directory, verdict)
+        if merging:
+            await asyncio.to_thread(pending.settle, worktree, directory)
         kept = await self._kept(session, aspect, source_digest(source), by, summary, verdict.steps)
         self._remember(str(kept["commit"]), aspect, source)
         return kept

@@ -2,6 +2,8 @@
 
 The gate cannot know everything. A revision that has not served well yet goes back at its first failure: whoever made it
 is waiting for it. One that has proved itself goes back after `FAILURES` within `WINDOW_S`. What failed is not gone back to.
+A tool is called with what the model thinks of, so it has no such first call: it goes back after `FAILURES` hard ones alone, and
+only if what served before does better with the very call that failed (`toolwatch`).
 The shipped guests are not watched: behind them there is nothing to go back to.
 """
 
@@ -14,13 +16,15 @@ from collections.abc import Callable
 from thetis_kernel.errors import StoreError, ThetisError
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import SHIPPED, Incident
+from thetis_kernel.protocol.events import SHIPPED, Incident, Modification
 
 FAILURES = 3
 WINDOW_S = 120.0
 """DESIGN 5: three traps, timeouts or memory limits in 120 s."""
 KINDS = frozenset({"error", "trap", "timeout", "memory", "type", "exit"})
 """Failures a guest is answerable for (`GuestError.kind`); "abort" is somebody else's doing."""
+HARD = frozenset({"trap", "timeout", "memory", "exit"})
+"""Failures of a tool that are no answer: an exception is one, and the model mends it."""
 SHORT = 8
 
 
@@ -54,6 +58,36 @@ class Watchdog:
         recent.append(now)
         if key in self._proven and (len(recent) < FAILURES or now - recent[0] > WINDOW_S):
             return False
+        return await self._put_back(session, aspect, revision, kind, detail)
+
+    async def tripped(self, session: str, aspect: str, kind: str) -> Modification | None:
+        """A tool failed; the revision that served before when that makes `FAILURES` hard ones within `WINDOW_S`, else None."""
+        revision = await self._serving(session, aspect)
+        if revision == SHIPPED or kind not in HARD:
+            return None
+        recent = self._recent.setdefault((session, aspect, revision), deque(maxlen=FAILURES))
+        recent.append(self._clock())
+        if len(recent) < FAILURES or recent[-1] - recent[0] > WINDOW_S:
+            return None
+        state = await self._log.state(session)
+        target = await self._before(session, aspect, {revision, *self._failed.get((session, aspect), ())})
+        return next((change for _, change in reversed(state.modifications)
+                     if change.target == aspect and change.revision == target != SHIPPED), None)
+
+    async def put_back(self, session: str, aspect: str, kind: str, detail: str) -> bool:
+        """Go back from the revision that serves, whose failing call another one has answered; whether that was possible."""
+        return await self._put_back(session, aspect, await self._serving(session, aspect), kind, detail)
+
+    async def blame_input(self, session: str, aspect: str, kind: str, detail: str) -> None:
+        """What served before fails with the same call, too: the guest stays, and its failures are forgotten."""
+        revision = await self._serving(session, aspect)
+        self._recent.pop((session, aspect, revision), None)
+        await self._log.append(session, Incident(
+            code="guest-input", data={"aspect": aspect, "kind": kind, "detail": detail[:2000]},
+            message=f"{aspect} failed {FAILURES} times ({kind}), and so does its earlier revision with the same call: it is what "
+                    "it was called with. It stays."))  # fmt: skip
+
+    async def _put_back(self, session: str, aspect: str, revision: str, kind: str, detail: str) -> bool:
         failed = self._failed.setdefault((session, aspect), set())
         failed.add(revision)
         target = await self._before(session, aspect, failed)

@@ -17,6 +17,7 @@ from thetis_kernel.errors import GuestError, Refused, RemoteError, ThetisError
 from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
+from thetis_kernel.hosts.worker.minding import MindedTools
 from thetis_kernel.hosts.worker.surroundings import surroundings, tell_rules
 from thetis_kernel.hosts.worker.terminals import boundary, terminals
 from thetis_kernel.protocol.worker import (
@@ -24,7 +25,9 @@ from thetis_kernel.protocol.worker import (
     AskBranch,
     AskDevKit,
     CompleteModel,
+    DevKitAnswer,
     FetchHttp,
+    GuestBundle,
     ModeChanged,
     Output,
     RunTurn,
@@ -97,6 +100,7 @@ class Turn:
         )
         self.terminals = pool
         self._bell = bell
+        self._minded = MindedTools(self._context, self._invoke_tool, self._ask_devkit)
 
     def deliver(self, seq: int, text: str) -> None:
         """Words for the agent: into its inbox, and out of its sleep."""
@@ -162,14 +166,16 @@ class Turn:
 
     def _devkit(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the gateway. A tool that changed serves from the next call on; a call in flight keeps what it began with."""
-        answer = self._peer.call(
-            AskDevKit(turn=self.id, name=name, arguments=msgspec.json.encode(arguments)), timeout=DEVKIT_S)
+        answer = self._ask_devkit(name, arguments)
         if answer.tool is not None:
             self._context.guests[answer.tool.aspect.removeprefix("tool/")] = answer.tool
         if answer.gone:
             self._context.guests.pop(answer.gone, None)
         data: dict[str, Any] = msgspec.json.decode(answer.data)
         return data
+
+    def _ask_devkit(self, name: str, arguments: dict[str, Any]) -> DevKitAnswer:
+        return self._peer.call(AskDevKit(turn=self.id, name=name, arguments=msgspec.json.encode(arguments)), timeout=DEVKIT_S)
 
     def _branch(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the gateway about the branch; once begun, what moves files is not given up half-way."""
@@ -193,7 +199,10 @@ class Turn:
         return open_runtime("tool", self._fds["runtime-tool"])
 
     def _call_tool(self, name: str, call: str, arguments: dict[str, Any]) -> str:
-        guest = self._context.guests[name]
+        return self._minded.call(name, call, arguments)
+
+    def _invoke_tool(self, guest: GuestBundle, call: str, arguments: dict[str, Any]) -> str:
+        name = guest.aspect.removeprefix("tool/")
         imports = {**sys_imports(self._context, guest, _diagnose), **sandbox_imports(self._context, call, name)}
         run = GuestCall(self._tool_runtime, guest.bundle, imports, TOOL_LIMITS, abort=self._tool_abort,
                         on_log=_guest_output(guest.aspect))
