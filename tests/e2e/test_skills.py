@@ -95,6 +95,27 @@ async def test_a_checkouts_skills_wait_for_trust_and_go_with_it(tmp_path: Path) 
         assert (await said(g, session, "use the skill house-style")).outcome == "error"
 
 
+async def test_paths_name_more_of_them_a_persons_at_once_a_checkouts_once_trusted(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "docs/how/house-style.md": HOUSE, "README.md": "# Test\n",
+        "thetis.toml": '[paths]\nskills = ["docs/how", "../outside", "/etc"]\n'}  # fmt: skip
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "my-way.md").write_text(HOUSE.replace("house-style", "my-way"))
+    async with gateway(tmp_path, files) as g:
+        root = g.world.repository
+        assert {"house-style", "my-way"}.isdisjoint(card.name for card in (await g.client.skills()).cards)
+    (tmp_path / "none.toml").write_text(f'[paths]\nskills = ["{mine}"]\n')
+    async with gateway(tmp_path) as g:
+        assert [card.source for card in (await g.client.skills()).cards if card.name == "my-way"] == ["person"]
+    offer = look(root)
+    assert ("skill", "docs/how/house-style.md") in [(item.kind, item.where) for item in offer.items]
+    assert not [item for item in offer.items if item.kind == "skill" and item.where.startswith(("..", "/etc", "outside"))]
+    book().add(offer.root, offer.digest, offer.summary)
+    async with gateway(tmp_path) as g:
+        assert [card.source for card in (await g.client.skills()).cards if card.name == "house-style"] == ["checkout"]
+
+
 async def test_a_bridge_attaches_nothing_and_a_read_only_mode_writes_nothing(tmp_path: Path) -> None:
     async with gateway(tmp_path) as g:
         session = (await g.client.create(origin="tui", mode="plan")).id

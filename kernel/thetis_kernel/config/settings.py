@@ -109,6 +109,13 @@ class ToolGroups(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always_on: list[str] = []
 
 
+class Paths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[paths]: `skills` are more directories of skills. In the person's own file they are absolute or begin with `~`; in a
+    root's file they are inside the root, and count once it is trusted, as everything it brings does (gateway/trust)."""
+
+    skills: list[str] = []
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. `tools` holds one table a tool guest, handed to that tool alone; `providers` and `models`: see there."""
 
@@ -117,6 +124,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     walls: Walls = Walls()
     worker: Worker = Worker()
     worktree: Worktree = Worktree()
+    paths: Paths = Paths()
     subagents: Subagents = Subagents()
     files: Files = Files()
     approvals: Approvals = Approvals()
@@ -134,7 +142,7 @@ USER_ONLY = frozenset({
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets", "dependencies",
     "approvals", "context", "modes", "tools", "providers", "models", "model.fallback",
-    "worktree", "subagents",
+    "worktree", "paths", "subagents",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 

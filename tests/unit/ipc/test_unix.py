@@ -128,8 +128,8 @@ async def test_nobody_there_says_so(path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "é"])
 async def test_without_the_token_nothing_is_served(path: Path, token: str) -> None:
-    """complaints 132: nobody is served without the token. A command an agent runs has our uid; it is kept from the token file, not
-    from the socket."""
+    """complaints 132: nobody is served without the token. A command an agent runs has our uid; it is kept from the token file,
+    not from the socket."""
     server = await serve_unix(path, accept)
     token_path(path).write_text(token, encoding="utf-8")
     peer = client()

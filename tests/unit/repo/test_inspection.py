@@ -388,8 +388,8 @@ HOSTILE = """
 
 
 def test_nothing_a_hostile_configuration_names_is_run(tmp_path: Path) -> None:
-    """complaints 112: inspection, counting, worktree, commit, diff, status: none of them starts what the repository's files say, be
-    it a hook or a helper that asks for a password."""
+    """complaints 112: inspection, counting, worktree, commit, diff, status: none of them starts what the repository's files say,
+    be it a hook or a helper that asks for a password."""
     from thetis_kernel.repo.changes import count_changes
     from thetis_kernel.repo.commit import commit_turn
     from thetis_kernel.repo.diff import diff

@@ -18,7 +18,7 @@ from thetis_kernel.errors import Refused, UsageError
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.skills import keeping
-from thetis_kernel.gateway.skills.sources import gather, person_directory
+from thetis_kernel.gateway.skills.sources import gather, person_directory, persons
 from thetis_kernel.gateway.trust import TrustedTree
 from thetis_kernel.protocol.events import StateChanged, SystemNote
 from thetis_kernel.protocol.skills import (
@@ -44,13 +44,14 @@ ATTACHED = "The person attached the skill {name} to this conversation. Follow it
 
 
 class Skills:
-    """The skills of one root. `trusted`: what the checkout brings, when a person trusts it."""
+    """The skills of one root. `trusted`: what the checkout brings, when a person trusts it; `more`: [paths] skills."""
 
-    def __init__(self, log: Log, bodies: Bodies, modes: Modes, trusted: TrustedTree | None) -> None:
+    def __init__(self, log: Log, bodies: Bodies, modes: Modes, trusted: TrustedTree | None, more: list[str]) -> None:
         self._log = log
         self._bodies = bodies
         self._modes = modes
         self._trusted = trusted
+        self._more = persons(more)
 
     def asks(self, session: str) -> dict[type[Any], Callable[[Any], Any]]:
         """The handlers for one conversation's worker."""
@@ -127,7 +128,7 @@ class Skills:
         if state is not None and any(c.commit and c.target.startswith(keeping.TARGET) for _, c in state.modifications):
             base = next((c.commit for _, c in reversed(state.modifications) if c.commit), "")
             own = await self._bodies.repository.ensure(session, base)
-        return await asyncio.to_thread(gather, own, self._trusted)
+        return await asyncio.to_thread(gather, own, self._trusted, self._more)
 
 
 def _named(catalogue: Catalogue, name: str) -> Found:

@@ -20,8 +20,15 @@ def person_directory() -> Path:
     return user_config_file().parent / DIRECTORY
 
 
-def gather(own: Path | None, trusted: TrustedTree | None, person: Path | None = None) -> Catalogue:
-    """All skills by name. `own`: the conversation's body. Reads files; call it on a thread of its own."""
+def persons(listed: list[str]) -> list[Path]:
+    """Directories of a person's [paths] skills. What is not absolute is a root's, which its trust counts."""
+    found = [Path(one).expanduser() for one in listed]
+    return [path for path in found if path.is_absolute()]
+
+
+def gather(own: Path | None, trusted: TrustedTree | None, more: list[Path]) -> Catalogue:
+    """All skills by name. `own`: the conversation's body; `more`: the person's further directories. Reads files; call it on a
+    thread of its own."""
     skills: dict[str, Found] = {}
     problems: list[Problem] = []
 
@@ -31,7 +38,8 @@ def gather(own: Path | None, trusted: TrustedTree | None, person: Path | None = 
         problems.extend(found.problems)
 
     take(builtin_root() / DIRECTORY, "shipped")
-    take(person or person_directory(), "person")
+    for directory in (person_directory(), *more):
+        take(directory, "person")
     if trusted is not None and trusted.skills:
         theirs = _of_the_checkout(trusted)
         skills.update(theirs.skills)

@@ -27,7 +27,7 @@ MANIFEST, SKILL = "guest.toml", "SKILL.md"
 FILES = ("thetis.toml", "thetis.local.toml")
 COMMANDS = ("worktree.setup", "worktree.link", "worktree.copy")
 MAX_FILES, MAX_FILE, MAX_DEPTH, MAX_SETTINGS = 2000, 1 << 20, 10, 256 * 1024
-MAX_DETAIL = 300
+MAX_DETAIL, MAX_DIRECTORIES = 300, 8
 PLURALS = {"guest": "guests", "skill": "skills", "setting": "settings", "command": "commands", "path": "paths"}
 
 
@@ -59,21 +59,41 @@ def look(root: Path) -> Offer:
     """Look at the root's files as they are now. Raises UsageError when there is more than a person could have meant."""
     found = _Look(root)
     if root.resolve() != builtin_root().resolve():  # the checkout Thetis itself runs from: these are the shipped ones
-        _guests_and_skills(root, found)
+        _guests(root, found)
+        for directory in ("skills", *_more_skills(root)):
+            _skills(root, directory, found)
     for name in FILES:
         found.settings(name)
     return found.offer()
 
 
-def _guests_and_skills(root: Path, found: _Look) -> None:
+def _guests(root: Path, found: _Look) -> None:
     for name in sorted({*GUESTS, *(f"tools/{one}" for one in _names(root / "tools"))}):
         if not name.rpartition("/")[2].startswith((".", "_")) and _is_file(root / name / MANIFEST) and _real(root, name):
             found.directory("guest", GUESTS.get(name, name.replace("tools/", "tool/")), name)
-    for one in _names(root / "skills"):
-        if _is_file(root / "skills" / one / SKILL) and _real(root, f"skills/{one}"):
-            found.directory("skill", one, f"skills/{one}")
-        elif one.endswith(".md") and _is_file(root / "skills" / one) and _real(root, "skills"):
-            found.file("skill", one.removesuffix(".md"), f"skills/{one}")
+
+
+def _skills(root: Path, directory: str, found: _Look) -> None:
+    for one in _names(root / directory):
+        if _is_file(root / directory / one / SKILL) and _real(root, f"{directory}/{one}"):
+            found.directory("skill", one, f"{directory}/{one}")
+        elif one.endswith(".md") and _is_file(root / directory / one) and _real(root, directory):
+            found.file("skill", one.removesuffix(".md"), f"{directory}/{one}")
+
+
+def _more_skills(root: Path) -> list[str]:
+    """Directories of skills the root's own files name in [paths] skills: relative and inside it, or they are left out."""
+    named: list[Any] = []
+    for name in FILES:
+        if _is_file(root / name):
+            try:
+                table = tomllib.loads(_read(root / name, MAX_SETTINGS).decode("utf-8"))
+            except (ValueError, RecursionError):
+                continue
+            listed = _at(table, "paths.skills")
+            named += listed if isinstance(listed, list) else [listed]
+    clean = [one.strip("/") for one in named if isinstance(one, str) and not one.startswith("/")]
+    return [one for one in dict.fromkeys(clean) if one and one != "skills" and ".." not in one.split("/")][:MAX_DIRECTORIES]
 
 
 class _Look:
@@ -105,7 +125,7 @@ class _Look:
             table = tomllib.loads(raw.decode("utf-8"))
         except (ValueError, RecursionError):
             return  # loading it says what is wrong; nothing of it is believed
-        wanted = [(key, "command" if key in COMMANDS else "setting") for key in sorted({*USER_ONLY, *COMMANDS} - {"worktree"})]
+        wanted = [(key, "command" if key in COMMANDS else "setting") for key in sorted({*USER_ONLY, *COMMANDS} - {"worktree", "paths"})]
         found = [Item("command" if kind == "command" else "setting", key, name, _told(value))
                  for key, kind in wanted if (value := _at(table, key)) is not None]
         paths = table.get("paths")
