@@ -165,10 +165,6 @@ def failing_tests() -> Cases:
 
 
 def answers() -> Cases:
-    yield (
-        "surrogate in the description",
-        tool(HEAD + describing(told(description="'\\udfff'")) + GOOD_INVOKE, "smoke", "", False),
-    )
     yield "surrogate in the name", tool(HEAD + describing(told(name="'\\ud800'")) + GOOD_INVOKE, "smoke", "", False)
     yield "no description", tool(HEAD + describing(told(description="''")) + GOOD_INVOKE, "smoke", "", False)
     yield (

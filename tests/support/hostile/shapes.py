@@ -27,6 +27,8 @@ def sizes() -> Cases:
     yield "no main.py", Hostile({"guest.toml": manifest()}, ("layout",), "main.py")
     yield "nothing", Hostile({}, ("source",), "guest.toml")
     yield "not UTF-8", tool(GOOD, "source", "part.py", True, extra={"part.py": b"x = 1\ny = '\xff'\n"})
+    half = b"x = '\xed\xa0\x80'\n"
+    yield "half a character", tool(GOOD, "source", "part.py", True, extra={"part.py": half})
     yield "UTF-16", tool(GOOD, "source", "part.py", True, extra={"part.py": "x = 1\n".encode("utf-16")})
     yield "manifest not UTF-8", tool(GOOD, "source", "guest.toml", True, extra={"guest.toml": b"name = '\xfe'\n"})
     yield "NUL", tool(GOOD + "x = '\0'\n", "layout")
