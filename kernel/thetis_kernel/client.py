@@ -35,6 +35,7 @@ from thetis_kernel.protocol.merging import (
 )
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.protocol.timemachine import Fork, Forked, ListMoments, Moment, RewindTo, Rewound, UndoRewind, What
 from thetis_kernel.protocol.wire import Ask, Tell
 
 if TYPE_CHECKING:
@@ -207,6 +208,22 @@ class GatewayClient:
     async def apply(self, session: str) -> Applied:
         """Write what the conversation changed into the checkout."""
         return await self._peer.call(ApplyChanges(session=session), timeout=MERGE_S)
+
+    async def moments(self, session: str) -> list[Moment]:
+        """Where a conversation can go back to."""
+        return await self._peer.call(ListMoments(session=session))
+
+    async def rewind(self, session: str, seq: int, what: What = "both") -> Rewound:
+        """Go back to right before the words at `seq`."""
+        return await self._peer.call(RewindTo(session=session, seq=seq, what=what), timeout=MERGE_S)
+
+    async def undo_rewind(self, session: str) -> Rewound:
+        """Take the last rewind back."""
+        return await self._peer.call(UndoRewind(session=session), timeout=MERGE_S)
+
+    async def fork(self, session: str, seq: int = 0) -> Forked:
+        """A conversation of its own from right before the words at `seq`, 0 = from where this one stands."""
+        return await self._peer.call(Fork(session=session, seq=seq), timeout=MERGE_S)
 
     async def worktrees(self, *, prune: bool = False) -> list[WorktreeLine]:
         """The worktrees of this root's conversations; with `prune` those that were removed."""

@@ -10,11 +10,13 @@ import msgspec
 
 from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.attachments import Attachments
+from thetis_kernel.gateway.body.service import PERSONS
 from thetis_kernel.gateway.branches.door import handlers as branch_handlers
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.gateway.skills.door import handlers as skill_handlers
+from thetis_kernel.gateway.timemachine.door import handlers as timemachine_handlers
 from thetis_kernel.gateway.words import sendable
 from thetis_kernel.protocol import asking as a
 from thetis_kernel.protocol import client as c
@@ -103,6 +105,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
 
     async def create(ask: c.CreateConversation) -> c.Conversation:
         made = await gateway.conversations.create(ask.origin, ask.mode, ask.model)
+        await gateway.bodies.merging.adopt(made.id)
         gateway.changed(made.id)
         gateway.expect_turn(made.id)
         return made
@@ -177,12 +180,13 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         session = await gateway.conversations.find(ask.session)
         await gateway.conversations.delete(session)
         await gateway.workers.discard(session)
+        await gateway.timemachine.forget(session)
 
     async def examination(ask: c.Examine) -> c.Examination:
         return await examine(gateway, await gateway.conversations.find(ask.session))
 
     async def devkit(ask: c.DevKit) -> bytes:
-        if ask.name in CHANGING:
+        if ask.name in (*CHANGING, *PERSONS):
             only_a_person("A guest")
         session = await gateway.conversations.find(ask.session)
         arguments = msgspec.json.decode(ask.arguments, type=dict[str, str])
@@ -258,5 +262,6 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         a.Compact: compact,
         **skill_handlers(gateway, only_a_person),
         **branch_handlers(gateway, only_a_person),
+        **timemachine_handlers(gateway, only_a_person),
         **child_handlers(gateway.conversations.find, gateway.children),
     }

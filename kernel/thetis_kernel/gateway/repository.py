@@ -81,10 +81,11 @@ class Repository:
             state = await self._log.state(session)
             recorded = state.materialised is not None
             first = None if recorded else await self._first_message(session)
+            begun = state.started.base if state.started is not None else ""
             crash.point("checkout.before")
             try:
                 made = await self._ask(git.Materialise(
-                    root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded,
+                    root=info.root, branch=branch_name(session), worktree=str(worktree), recorded=recorded, base=begun,
                     with_changes=first is not None and first.with_changes,
                     link=tuple(self._settings.worktree.link), copy=tuple(self._settings.worktree.copy)), timeout=None)
             finally:

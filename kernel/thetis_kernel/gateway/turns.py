@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from thetis_kernel import crash
 from thetis_kernel.config.modes import Modes
@@ -209,6 +209,15 @@ class Turns:
             self._check_open()
             events = await self._log.append_many(session, handing_over(mode, plan), event_ids=["", "", event_id])
             return events[-1].seq, self._begin(session, 0, attended).id
+
+    @contextlib.asynccontextmanager
+    async def quiet(self, session: str) -> AsyncIterator[None]:
+        """Hold a conversation while no turn of it runs, so that none begins. Raises UsageError when one is running."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            if self.at_work(session):
+                raise UsageError("A turn of this conversation is running.", hint="Wait for its end, or stop it.")
+            check_own(await self._log.state(session))
+            yield
 
     async def begin_child(self, home: str, started: ChildStarted, attended: bool) -> Turn:
         """Begin the one turn of a new sub-agent of `home`, its task being the words of it. Raises when Thetis is closing."""

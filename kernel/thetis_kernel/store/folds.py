@@ -63,7 +63,7 @@ class SessionState(msgspec.Struct):
     the last reply. `spent`: tokens and dollars by model since the
     conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
     while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
-    `queue`: words for later.
+    `queue`: words for later. `restoring`: the snapshot a rewind began to put back, "" once that is done or given up.
     """
 
     seq: int = 0
@@ -98,6 +98,7 @@ class SessionState(msgspec.Struct):
     interrupted: bool = False
     waiting: int = 0
     queue: queueing.Queue = {}
+    restoring: str = ""
     skipped: int = 0
     values: dict[str, dict[str, str]] = {}
     changes: list[tuple[int, StateChanged]] = []
@@ -293,6 +294,8 @@ def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
 
 
 def _branch(state: SessionState, seq: int, body: BranchOp) -> None:
+    if body.op == "restored":
+        state.restoring = ""
     if body.ok:
         state.branch = body
         if body.op == "materialised":
@@ -321,6 +324,12 @@ def _value(state: SessionState, seq: int, body: StateChanged) -> None:
 def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
     """Values become those of the branch the conversation goes on from."""
     state.rewinds.append((seq, body.to_seq))
+    state.restoring = body.tree
+    if body.to_seq < seq - 1:  # what was open then is not any more: nobody waits for an answer, no words wait for a turn
+        state.approvals.clear()
+        state.granted.clear()
+        state.questions.clear()
+        state.interrupted, state.waiting, state.unread_nudges = False, 0, 0
     branch = projection.live(seq, state.rewinds)
     state.values = {scope: held for scope, held in state.values.items() if scope.startswith(_KEPT)}
     for changed, change in state.changes:
