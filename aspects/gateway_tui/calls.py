@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import elsewhere
 import forging
 import steering
 import terminals
@@ -21,7 +22,7 @@ Block = dict[str, Any]
 MAX_BODY = 60_000
 """Characters of a body; the event log holds the rest."""
 CONTEXT_LINES = 3
-WHOLE_TITLES = {**terminals.TITLES, **steering.TITLES, **forging.TITLES}
+WHOLE_TITLES = {**terminals.TITLES, **steering.TITLES, **forging.TITLES, **elsewhere.TITLES}
 """Calls whose title says more than their name and arguments would."""
 
 
@@ -115,15 +116,6 @@ _TITLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "remember": lambda args: text(args, "key"),
     "recall": lambda args: text(args, "key"),
     "outline": lambda args: text(args, "path"),
-    "list_conversations": lambda args: "",
-    "search_conversations": lambda args: f"“{shown(text(args, 'query'), 120)}”" + _where(text(args, "conversation")),
-    "read_conversation": lambda args: shown(text(args, "conversation"), 40)
-    + (f":{number(args, 'from_seq')}" if number(args, "from_seq") > 1 else ""),
-    "use_skill": lambda args: " / ".join(filter(None, [shown(text(args, "name"), 60), shown(text(args, "file"), 80)])),
-    "find_skills": lambda args: shown(text(args, "query"), 120),
-    "write_skill": lambda args: shown(text(args, "name"), 60)
-    + (" for every conversation" if text(args, "where") == "person" else ""),
-    "git_clone": lambda args: " at ".join(filter(None, [shown(text(args, "repo"), 200), shown(text(args, "ref"), 60)])),
 }
 
 

@@ -56,6 +56,9 @@ def assistant(body: dict[str, Any]) -> list[Block]:
 def note(body: dict[str, Any]) -> list[Block]:
     """A remark of the system."""
     words = text(body, "text")
+    if text(body, "about") == "skill":
+        first, _, rest = words.partition("\n\n")
+        return [{"kind": "note", "title": first, "body": rest, "format": "markdown", "tone": "muted", "folded": True}]
     return [{"kind": "note", "body": words, "tone": "muted", "folded": words.count("\n") > 6}] if words.strip() else []
 
 

@@ -123,7 +123,7 @@ async def test_submodules_are_named_and_not_cloned(base: Path, tmp_path: Path) -
     with git_server(base) as server:
         done = await clone(f"{server.url}/ok/two.git", tmp_path / "c")
         assert all("/two.git" in path for path in server.paths)
-    assert done.notes == ["1 submodules are named in it; none of them was cloned."]
+    assert done.notes == ["A submodule is named in it; it was not cloned."]
     assert not any((tmp_path / "c" / "inner").iterdir())
 
 

@@ -85,9 +85,11 @@ def clone(url: str, place: Path, ref: str, depth: int, job: Job, report: Report)
     check_out(repository, commit.id, listing, counting)
     notes = []
     if listing.gitlinks:
-        notes.append(f"{len(listing.gitlinks)} submodules are named in it; none of them was cloned.")
+        several = len(listing.gitlinks)
+        notes.append("A submodule is named in it; it was not cloned." if several == 1 else
+                     f"{several} submodules are named in it; none of them was cloned.")
     if depth:
-        notes.append(f"Only the last {depth} commits are here.")
+        notes.append("Only the last commit is here." if depth == 1 else f"Only the last {depth} commits are here.")
     return Cloned(branch=wanted.branch, commit=str(commit.id), files=files, bytes=size, notes=notes)
 
 
