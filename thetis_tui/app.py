@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import on, work
@@ -20,21 +21,23 @@ from thetis_kernel.protocol import client as c
 
 from thetis_tui.asking import Asking
 from thetis_tui.door import Connect, Door
-from thetis_tui.early import Early
 from thetis_tui.fatal import Fatal
 from thetis_tui.finding import Finding
+from thetis_tui.keeping import Keeper
 from thetis_tui.leaving import Leaving
+from thetis_tui.logs import Logs
 from thetis_tui.messages import Told
 from thetis_tui.performing import Performing
+from thetis_tui.questions import Questions
 from thetis_tui.sanitise import visible
 from thetis_tui.screens.living import Living
 from thetis_tui.screens.main import SIDEBAR_FROM, Desk
 from thetis_tui.speech import Speech
 from thetis_tui.state import NEW, State
 from thetis_tui.themes import THEMES
+from thetis_tui.widgets.agents import AgentsStrip
 from thetis_tui.widgets.composer import Offer
 from thetis_tui.widgets.conversation import ConversationView
-from thetis_tui.widgets.eventlog import PAGE, EventLines
 from thetis_tui.widgets.prompt import Prompt
 from thetis_tui.widgets.sidebar import Sidebar
 from thetis_tui.widgets.welcome import Choice
@@ -48,12 +51,14 @@ _HEARTBEAT = 20.0
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C quits."""
 _SOON = 0.05
+_KEEP = 0.5
+"""Seconds after a key until drafts are written down: that much typing a killed terminal costs at most."""
 _LEVELS = {"info": "information", "warn": "warning", "error": "error"}
 _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
 
 
-class ThetisApp(Performing, Fatal, Early, App[int]):
+class ThetisApp(Performing, Fatal, Logs, App[int]):
     """`connect` starts or finds the gateway; it is awaited after the first paint and again on "connect again"."""
 
     CSS_PATH = "thetis.tcss"
@@ -64,7 +69,9 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
         Binding("ctrl+c", "interrupt", "Copy, or quit when pressed twice", show=False, priority=True),
     ]
 
-    def __init__(self, connect: Connect, *, conversation: str = "", theme: str = "thetis-dark") -> None:
+    def __init__(
+        self, connect: Connect, *, conversation: str = "", theme: str = "thetis-dark", keep: Path | None = None
+    ) -> None:
         from thetis_tui.commands.palette import CommandProvider
 
         self.COMMANDS = {CommandProvider}  # type: ignore[misc] # Textual's own commands are not ours
@@ -75,16 +82,21 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
             self.register_theme(known)
         self.theme = theme
         self.state = State()
+        self.keeper = Keeper(keep)
+        self.keeper.load(self.state)
         self.door = Door(self, connect)
         self.speech = Speech(self)
         self.leaving = Leaving(self)
         self.asking = Asking(self)
+        self.questions = Questions(self)
         self.finding = Finding(self)
         self.desk = Desk(self.state)
-        self._wanted = conversation
+        self.wanted = conversation
+        """The conversation to open first, until it is open."""
         self._interrupted_at = float("-inf")
         self._walls_open = False
         self._stale = False
+        self._keeping = False
 
     def get_default_screen(self) -> Screen[Any]:
         return self.desk
@@ -122,6 +134,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
         await self._open_wanted()  # first: what was typed until now is for the conversation that was named
         self.speech.outbox.ready()
         if first:
+            self.keeper.unread(self.state)
             for notice in self.state.status.notices if self.state.status else ():
                 self.say(notice)
         await self.desk.catch_up()
@@ -141,7 +154,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
         self.connect()
 
     async def _open_wanted(self) -> None:
-        wanted, self._wanted = self._wanted, ""
+        wanted, self.wanted = self.wanted, ""
         if not wanted:
             return
         try:
@@ -150,6 +163,9 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
             if not self.desk.view.session:
                 self.desk.view.place.session = found.id
                 self.state.opened(found.id)
+                typed = self.desk.prompt.text  # what was left there comes before what was typed meanwhile
+                left = self.desk.prompt.chips.again(self.state.drafts.of(found.id))
+                self.desk.prompt.put("\n".join(part for part in (left, typed) if part))
             await self.desk.open(found.id)
         except ThetisError as error:
             self.fail(error)
@@ -157,6 +173,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
     @work(exclusive=True, group="heartbeat")
     async def _heartbeat(self) -> None:
         await self.door.look()
+        self.keep_soon()
         if self.state.current and self.state.link == "ready":
             self.speech.learn_queue(self.state.current)
 
@@ -185,6 +202,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
                     self.speech.learn_queue(event.session)
                 self.desk.stored(tell)
                 self.asking.heard(tell.event)
+                self.questions.heard(tell.event)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
                 self.say(text, hint=hint, level=level)
@@ -242,6 +260,20 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
             self._stale = True
             self.set_timer(_SOON, self.refresh_views)
 
+    # --- what outlives the screen
+
+    def keep_soon(self) -> None:
+        """Write drafts and the like down shortly; many keys cost one writing."""
+        if not self._keeping:
+            self._keeping = True
+            self.set_timer(_KEEP, self.keep_now)
+
+    def keep_now(self) -> None:
+        """Write them down."""
+        self._keeping = False
+        self.desk.keep_draft()
+        self.keeper.save(self.state)
+
     # --- conversations
 
     async def load(self, view: ConversationView, at: int = 0) -> None:
@@ -252,6 +284,7 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
         page = await self.door.read(view.session, max(0, conversation.last_seq - _TAIL), _TAIL)
         self.state.recall(page.events)
         await self.asking.fetch(view.session)
+        await self.questions.fetch(view.session)
         self.speech.learn_queue(view.session)
         self.refresh_views()
 
@@ -276,6 +309,10 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
     def _chosen(self, event: Sidebar.Chosen) -> None:
         self.perform("new") if event.session == NEW else self.show(event.session)
 
+    @on(AgentsStrip.Chosen)
+    def _of_agent(self, event: AgentsStrip.Chosen) -> None:
+        self.show(event.child)
+
     @on(Choice.Chosen)
     def _suggested(self, event: Choice.Chosen) -> None:
         if event.session:
@@ -287,30 +324,6 @@ class ThetisApp(Performing, Fatal, Early, App[int]):
     @on(ConversationView.Failed)
     def _failed(self, event: ConversationView.Failed) -> None:
         self.fail(event.error)
-
-    @on(EventLines.Wanted)
-    @work(group="log")
-    async def _log_page(self, event: EventLines.Wanted) -> None:
-        session = self.state.current
-        try:
-            page = await self.door.read(session, event.after, PAGE)
-        except ThetisError as error:
-            self.fail(error)
-        else:
-            self.desk.log_page(session, event.after, page.events)
-
-    @on(EventLines.Chosen)
-    @work(group="log")
-    async def _show_event(self, event: EventLines.Chosen) -> None:
-        from thetis_tui.screens.event import EventScreen
-
-        try:
-            page = await self.door.read(self.state.current, event.seq - 1, 1)
-        except ThetisError as error:
-            self.fail(error)
-        else:
-            if page.events:
-                self.push_screen(EventScreen(page.events[0]))
 
     # --- leaving
 
@@ -344,22 +357,25 @@ def run(
     leave: Callable[[], Awaitable[None]] | None = None,
     left: Callable[[str], None] | None = None,
     theme: str = "thetis-dark",
+    keep: Path | None = None,
 ) -> int:
     """Run the screen until the person leaves; returns the exit status.
 
     `connect` is awaited in this function's event loop after the first paint. `conversation`: an id or prefix to open.
+    `keep`: a file for drafts and the like, None for none.
     `leave` is awaited after the screen is gone, on every way out; then `left` is told the conversation looked at last.
     """
     from thetis_tui.fatal import end_on_signals
 
     gc.disable()  # until the first paint: nothing made before it is garbage (measured: 8 % of the way there)
-    app = ThetisApp(connect, conversation=conversation, theme=theme)
+    app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep)
 
     async def main() -> None:
         with end_on_signals(lambda: app.exit(0)):
             try:
                 await app.run_async()
             finally:
+                app.keep_now()
                 app.speech.outbox.close()
                 app.door.close()
                 if leave is not None:

@@ -25,6 +25,7 @@ from thetis_kernel.protocol.cutting import head
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.wire import Tell
 
+from thetis_tui.agents import Agent, agents_of
 from thetis_tui.drafts import Drafts, History
 from thetis_tui.queues import Queues
 from thetis_tui.sanitise import one_line
@@ -87,6 +88,8 @@ class State:
     new_mode: str = ""
     requests: dict[str, dict[str, e.Approval]] = field(default_factory=dict)
     with_changes: bool = False
+    told_at: dict[str, float] = field(default_factory=dict)
+    """When a conversation's line was told last, on the monotonic clock."""
     _before: str = NEW
 
     # --- what the gateway tells
@@ -112,6 +115,7 @@ class State:
         """A conversation's line is news."""
         before = self.conversations.get(conversation.id)
         self.conversations[conversation.id] = conversation
+        self.told_at[conversation.id] = self.now()
         if conversation.state == "running":
             self.turns.setdefault(conversation.id, Turn(self.now()))
         else:
@@ -122,7 +126,8 @@ class State:
 
     def replace(self, conversations: list[Conversation]) -> None:
         """The whole list, as the gateway has it."""
-        self.conversations = {c.id: c for c in self.conversations.values() if c.id in {x.id for x in conversations}}
+        there = {conversation.id for conversation in conversations}  # of sub-agents only those that were opened are known
+        self.conversations = {c.id: c for c in self.conversations.values() if c.id in there or c.parent in there}
         for conversation in conversations:
             self.put(conversation)
         self.turns = {key: turn for key, turn in self.turns.items() if key in self.conversations}
@@ -224,12 +229,18 @@ class State:
 
     def listed(self) -> list[Conversation]:
         """The list beside the transcript: not archived, newest first; the open one always."""
-        shown = [c for c in self.conversations.values() if not c.archived or c.id == self.current]
+        own = [c for c in self.conversations.values() if not c.parent]
+        shown = [c for c in own if not c.archived or c.id == self.current]
         return sorted(shown, key=lambda c: (c.updated_ms, c.created_ms, c.id), reverse=True)
 
     def running(self) -> list[Conversation]:
         """Conversations with a live turn."""
-        return [c for c in self.conversations.values() if c.id in self.turns]
+        return [c for c in self.conversations.values() if (c.id in self.turns or c.children) and not c.parent]
+
+    def agents(self) -> tuple[Agent, ...]:
+        """The sub-agents at work in the conversation being looked at."""
+        conversation = self.conversation
+        return agents_of(conversation.children, self.told_at.get(conversation.id, self.now())) if conversation else ()
 
     def mode(self) -> ModeInfo | None:
         """The mode of the conversation being looked at (or the one a new one gets)."""

@@ -31,13 +31,19 @@ def entries_of(state: State) -> tuple[Entry, ...]:
         Entry(
             session=c.id,
             title=title_of(c),
-            state="asking" if state.requests.get(c.id) or c.asking else "running" if c.id in state.turns else c.state,
+            state=_state_of(state, c),
             branch=one_line(c.branch),
             age=age(c.updated_ms, now),
             unread=c.id in state.unread,
         )
         for c in state.listed()
     )
+
+
+def _state_of(state: State, conversation: Conversation) -> str:
+    if state.requests.get(conversation.id) or conversation.asking:
+        return "asking"
+    return "running" if conversation.id in state.turns or conversation.children else conversation.state
 
 
 def activity_of(state: State) -> Activity | None:
@@ -83,6 +89,9 @@ def hint_of(state: State) -> str:
 def placeholder_of(state: State) -> str:
     """What stands in an empty prompt."""
     conversation = state.conversation
+    if conversation is not None and conversation.parent:
+        at_work = "Steer this sub-agent" if state.turn is not None else "This sub-agent has settled"
+        return f"{at_work}; f6 goes back to the conversation it belongs to"
     if state.turn is not None:
         return "Say something to the running turn, or type and press Tab for later"
     if conversation is not None and conversation.state == "interrupted":
@@ -101,6 +110,10 @@ def where_of(state: State) -> tuple[str, str]:
     conversation = state.conversation
     if conversation is None:
         return "", ""
+    if conversation.parent:
+        parent = state.conversations.get(conversation.parent)
+        named = f" of {title_of(parent)}" if parent is not None else ""
+        return f"↳ {title_of(conversation)}", f"sub-agent{head(named, 48)} · f6 goes back"
     return title_of(conversation), one_line(conversation.branch)
 
 

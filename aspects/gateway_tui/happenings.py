@@ -11,7 +11,7 @@ from typing import Any
 import steering
 from calls import Block, shown
 from results import duration
-from thetis_guest.lenient import flag, mapping, number, parsed, text
+from thetis_guest.lenient import flag, mapping, number, parsed, strings, text
 
 _ENDS = {
     "stop": ("Done", "muted"),
@@ -213,18 +213,25 @@ def approval(body: dict[str, Any]) -> list[Block]:
 
 
 def child_started(body: dict[str, Any]) -> list[Block]:
-    """A sub-agent began."""
-    title = f"Sub-agent {text(body, 'label')} started"
-    return [{**_state(title, [("id", text(body, "child")[:8])]), "body": text(body, "task"), "folded": True}]
+    """A sub-agent began: what it is for, on one line; the whole brief is folded."""
+    task = text(body, "task")
+    first = task.partition("\n")[0].removeprefix("Objective:").strip()[:120]
+    title = f"Sub-agent {text(body, 'label')} started" + (f": {first}" if first else "")
+    fields = [("mode", text(body, "mode")), ("id", text(body, "child")[:8])]
+    return [{**_state(title, [field for field in fields if field[1]]), "body": task, "folded": True}]
 
 
 def child_settled(body: dict[str, Any]) -> list[Block]:
-    """A sub-agent ended."""
-    state = text(body, "state")
+    """A sub-agent ended: how, and what it took; its words are folded."""
+    state, detail = text(body, "state"), text(body, "detail")
     tone = {"done": "good", "failed": "bad"}.get(state, "muted")
-    words = "\n\n".join(filter(None, [text(body, "detail"), text(body, "result")]))
-    return [{"kind": "state", "title": f"Sub-agent {text(body, 'child')[:8]} {state}".rstrip(), "body": words,
-             "format": "markdown", "tone": tone, "folded": True}]  # fmt: skip
+    name = text(body, "label") or text(body, "child")[:8]
+    ms, steps = number(body, "duration_ms"), number(body, "steps")
+    took = f" after {ms / 1000:.0f} s, {steps} steps" if ms else ""
+    title = f"Sub-agent {name} {state}".rstrip() + took + (f": {detail[:160]}" if detail else "")
+    files = ", ".join(strings(body, "files"))
+    words = "\n\n".join(filter(None, [f"It wrote {files}." if files else "", text(body, "result")]))
+    return [{"kind": "state", "title": title, "body": words, "format": "markdown", "tone": tone, "folded": True}]
 
 
 def rewind(body: dict[str, Any]) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from thetis_tui.commands.agents import Agents
 from thetis_tui.commands.application import Help, Quit, Retry
 from thetis_tui.commands.base import Command
 from thetis_tui.commands.conversations import (
@@ -15,6 +16,7 @@ from thetis_tui.commands.conversations import (
 from thetis_tui.commands.home import Back, Home, Nth, Search
 from thetis_tui.commands.itself import Itself
 from thetis_tui.commands.keeping import Archive, Delete, Title
+from thetis_tui.commands.prompt import EditPrompt, InsertFile
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
 from thetis_tui.commands.reading import (
     BlockAbove,
@@ -33,6 +35,7 @@ from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPr
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
     Mode(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
+    Agents(),
     Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     EditPrompt(), InsertFile(),
     Diff(), Itself(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),

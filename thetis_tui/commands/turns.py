@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 class Stop(Command):
     id = "stop"
     title = "Stop the turn"
-    help = "Stop what runs in this conversation, at once; what was done stays. Words not sent yet come back."
+    help = "Stop what runs in this conversation, sub-agents too, at once; what was done stays. Words not sent yet come back."
     keys = "escape"
     slash = "stop"
 
     def applies(self, app: ThetisApp) -> bool:
-        return app.state.turn is not None or app.speech.holds()
+        return app.state.turn is not None or bool(app.state.agents()) or app.speech.holds()
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
         if app.speech.holds():
@@ -27,6 +27,7 @@ class Stop(Command):
         if turn is not None:
             turn.stopping = True
             app.refresh_views()
+        if turn is not None or app.state.agents():
             await app.ask(app.client.stop(app.state.current))
 
 

@@ -7,22 +7,21 @@ state and is told what to show.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
-from textual.screen import Screen
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.client import Delta, EventStored
 
 from thetis_tui.commands import ALL, BY_ID
-from thetis_tui.commands.slash import completions
 from thetis_tui.outbox import Place
 from thetis_tui.sanitise import one_line
+from thetis_tui.screens.prompting import Prompting
 from thetis_tui.state import NEW, State
 from thetis_tui.text import sentence
 from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
@@ -33,12 +32,8 @@ from thetis_tui.widgets.eventlog import EventPane
 from thetis_tui.widgets.findbar import FindBar
 from thetis_tui.widgets.heading import Banner, Heading, ProgressLine
 from thetis_tui.widgets.prompt import Prompt
-from thetis_tui.widgets.queue import QueueStrip
 from thetis_tui.widgets.sidebar import Sidebar
 from thetis_tui.widgets.statusbar import StatusBar
-
-if TYPE_CHECKING:
-    from thetis_tui.app import ThetisApp
 
 OPEN_VIEWS = 4
 """Conversations kept mounted, so that going back costs nothing."""
@@ -46,7 +41,7 @@ SIDEBAR_FROM = 100
 """Columns from which the list is shown without being asked for."""
 
 
-class Desk(Screen[None]):
+class Desk(Prompting):
     """The main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [binding for command in ALL for binding in command.bindings()]
@@ -65,16 +60,9 @@ class Desk(Screen[None]):
         self.pane = EventPane()
         self.view = ConversationView()
         self.views = Container(self.view, id="views")
+        self.prompt = self.composer.prompt
+        self.completing = self.composer.completions
         self._opening = asyncio.Lock()
-        self._walked = ""
-
-    @property
-    def thetis(self) -> ThetisApp:
-        return cast("ThetisApp", self.app)
-
-    @property
-    def prompt(self) -> Prompt:
-        return self.composer.prompt
 
     def _fit(self, size: Size) -> None:
         """Take the classes of a size before anything is laid out in it: no frame is drawn in the wrong shape."""
@@ -101,6 +89,8 @@ class Desk(Screen[None]):
 
     def on_mount(self) -> None:
         self.view.add_class("-shown")
+        if not self.thetis.wanted:
+            self.take_draft(NEW)
         self.set_interval(30, self.refresh_views)
         self.refresh_views()
 
@@ -152,6 +142,7 @@ class Desk(Screen[None]):
         self.status.hints = "ctrl+p commands · ? help" if state.turn is None else ""
         self.composer.activity = activity_of(state)
         self.composer.hint = hint_of(state)
+        self.composer.agents.show(state.agents())
         waiting = self.thetis.speech.queued()
         self.composer.queue.show(waiting, held=state.turn is None)
         self.prompt.queues, self.prompt.recalls = state.queues_apply(), bool(waiting)
@@ -180,8 +171,7 @@ class Desk(Screen[None]):
 
     async def open(self, session: str, *, at: int = 0) -> None:
         """Look at a conversation; NEW is the one that does not exist yet. The draft stays with the old one."""
-        state = self.state
-        state.drafts.keep(state.current, self.prompt.text)
+        self.keep_draft()
         async with self._opening:
             view = next((v for v in self._opened() if v.session == session), None)
             if view is None:
@@ -203,8 +193,7 @@ class Desk(Screen[None]):
         if state.current != view.session:
             state.opened(view.session)
             state.with_changes = False
-        self.prompt.load_text(state.drafts.of(view.session))
-        self.prompt.move_cursor(self.prompt.document.end)
+        self.take_draft(view.session)
         self.remove_class("-listed")
         if self.has_class("-log"):
             conversation = state.conversation
@@ -312,43 +301,6 @@ class Desk(Screen[None]):
         self.prompt.put(text)
         return True
 
-    @on(Prompt.Later)
-    def _later(self, event: Prompt.Later) -> None:
-        self.thetis.speech.later(event.text)
-
-    @on(QueueStrip.Chosen)
-    def _change_queued(self, event: QueueStrip.Chosen) -> None:
-        self.thetis.perform("recall", event.id)
-
-    @on(Prompt.Changed)
-    def _typed(self) -> None:
-        if not self.prompt.text and self.state.queues.let_go(self.state.current):
-            self.thetis.refresh_soon()
-        if self.prompt.text and self.state.history.walking and self.prompt.has_focus and not self._walked_to():
-            self.state.history.edited()
-        self.composer.completions.show(completions(self.prompt.text, self.thetis))
-        self.prompt.completion = self.composer.completions.chosen
-
-    def _walked_to(self) -> bool:
-        return self.prompt.text == self._walked
-
-    @on(Prompt.Walked)
-    def _walk(self, event: Prompt.Walked) -> None:
-        history = self.state.history
-        text = history.older(self.prompt.text) if event.step < 0 else history.newer()
-        if text is not None:
-            self.prompt.put(text)
-            self._walked = self.prompt.text
-
-    @on(Prompt.Completed)
-    def _complete(self, event: Prompt.Completed) -> None:
-        chosen = self.composer.completions.chosen
-        if event.how == "take" and chosen:
-            self.prompt.put(chosen + " ")
-        else:
-            self.composer.completions.move(1 if event.how == "next" else -1)
-            self.prompt.completion = self.composer.completions.chosen
-
     @on(Prompt.Scrolled)
     async def _scroll(self, event: Prompt.Scrolled) -> None:
         transcript = self.view.transcript
@@ -358,12 +310,14 @@ class Desk(Screen[None]):
             getattr(transcript, f"scroll_{event.how}")(animate=False)
 
     @on(FindBar.Changed)
-    def _look_for(self, event: FindBar.Changed) -> None:
-        self.run_worker(self.thetis.finding.again(event.words), exclusive=True, group="find")
+    @work(exclusive=True, group="find")
+    async def _look_for(self, event: FindBar.Changed) -> None:
+        await self.thetis.finding.again(event.words)
 
     @on(FindBar.Stepped)
-    def _step(self, event: FindBar.Stepped) -> None:
-        self.run_worker(self.thetis.finding.again("", event.by), exclusive=True, group="find")
+    @work(exclusive=True, group="find")
+    async def _step(self, event: FindBar.Stepped) -> None:
+        await self.thetis.finding.again("", event.by)
 
     @on(FindBar.Closed)
     def _found(self) -> None:

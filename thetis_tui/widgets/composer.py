@@ -1,4 +1,4 @@
-"""The foot of the conversation: what waits, what may be included, completions, and the prompt with what goes on in its frame.
+"""The foot of the conversation: sub-agents at work, what waits, what may be included, completions, and the prompt.
 
 Must not know the gateway or what commands do.
 """
@@ -18,6 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
 from thetis_tui.text import count, cut, duration, plural
+from thetis_tui.widgets.agents import AgentsStrip
 from thetis_tui.widgets.prompt import Prompt
 from thetis_tui.widgets.queue import QueueStrip
 
@@ -105,7 +106,7 @@ class Completions(Static):
 
 
 class Composer(Vertical):
-    """What waits, offer, completions and prompt."""
+    """Sub-agents, what waits, offer, completions and prompt."""
 
     DEFAULT_CSS = """
     Composer { height: auto; }
@@ -129,12 +130,14 @@ class Composer(Vertical):
         self.offer = Offer(Content(""), markup=False)
         self.completions = Completions()
         self.queue = QueueStrip()
+        self.agents = AgentsStrip(now)
         self.frame = Vertical(self.prompt, id="prompt-frame")
         self._clock = now
         self._timer: Timer | None = None
         self._beat = 0
 
     def compose(self) -> ComposeResult:
+        yield self.agents
         yield self.queue
         yield self.offer
         yield self.completions

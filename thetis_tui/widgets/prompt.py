@@ -65,7 +65,7 @@ class Prompt(TextArea):
             self.how = how
 
     class Completed(Message):
-        """Tab or an arrow in a list of completions: take, next, previous."""
+        """Tab, an arrow or Esc in a list of completions: take, next, previous, close."""
 
         def __init__(self, how: str) -> None:
             super().__init__()
@@ -122,7 +122,11 @@ class Prompt(TextArea):
         """Whether the key means something of its own here."""
         key = event.key
         blank = not self.text
-        if key == "enter":
+        if key == "enter" and self.completion.startswith("@"):
+            self.post_message(self.Completed("take"))
+        elif key == "escape" and self.completion:
+            self.post_message(self.Completed("close"))
+        elif key == "enter":
             self.post_message(self.Sent(self.chips.unfold(self.text), self.completion))
             self.put("")
         elif key in NEWLINE_KEYS:
@@ -144,6 +148,8 @@ class Prompt(TextArea):
             self.post_message(self.Walked(1))
         elif key in _SCROLL:
             self.post_message(self.Scrolled(_SCROLL[key]))
+        elif key == "f6":  # a text area would select a line with it
+            self.post_message(self.Pressed("agents"))
         elif key == "ctrl+d" and blank:
             self.post_message(self.Pressed("quit"))
         elif event.character == "?" and blank:
