@@ -39,6 +39,8 @@ REGISTRY: dict[str, str] = {
     "snapshot.after-ref": "they are kept, the effect has not begun",
     "snapshot.restore": "the files that stand there are kept, none is put back",
     "snapshot.restoring": "one more path is as it was",
+    "guests.written": "the common guests stand in their checkout, not committed",
+    "guests.merged": "the common guests are committed, the conversation does not say so",
     "swap.before": "an artifact is built, not stored",
     "swap.after": "an artifact is stored, not yet live",
     "worker.turn-start": "the worker has been handed a turn",

@@ -178,6 +178,8 @@ _SELF = (
      "a revision, or shipped (default: the one before the present)"),
     ("pin", "keep the agent from changing a guest", "!", "revision?",
      "the revision to serve, shipped, or none to take the pin away (default: what serves)"),
+    ("update", "bring what this project's common guests and the shipped ones became into its own", "?", "", ""),
+    ("merge", "put its guests among the common ones, with which later conversations begin", "?", "", ""),
     ("path", "where a guest lies, to edit it in an editor: it is judged when it is saved", "?", "", ""),
     ("packages", "the packages guests have taken in", "?", "", ""),
     ("take", "take a pure-Python package into a guest", "!", "requirement", "a name, with versions if they matter"),

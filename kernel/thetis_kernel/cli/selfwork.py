@@ -56,6 +56,28 @@ def _asks(name: str, *named: str) -> Callable[[GatewayClient, str, argparse.Name
     return ask
 
 
+def _print_update(answer: Answer) -> str:
+    words = {"current": "nothing new", "merged": "merged, and it serves", "red": "merged, but it does not pass the gate",
+             "conflicts": "both changed the same lines"}
+    lines = []
+    for one in answer["guests"]:
+        lines.append(f"{one['aspect']:<22} {words[one['how']]}\n")
+        lines += [f"  {path}\n" for path in one["conflicts"]]
+        lines += [f"  {found['path']}:{found['line']}: {found['message']}\n" for found in one["diagnostics"]]
+    if any(one["how"] in ("conflicts", "red") for one in answer["guests"]):
+        lines.append("The files wait in the conversation's checkout (`thetis self path`) to be mended, by you or by its agent.\n"
+                     "What ran before goes on running.\n")
+    return "".join(lines) or "This conversation has no guests of its own.\n"
+
+
+def _print_merge(answer: Answer) -> str:
+    if not answer["ok"]:
+        return "Nothing was merged:\n" + _print_update(answer)
+    if not answer["merged"]:
+        return "The common guests are the same already.\n"
+    return f"{', '.join(answer['merged'])}: later conversations of this project begin with this.\n"
+
+
 def _print_ls(answer: Answer) -> str:
     lines = []
     for guest in answer["guests"]:
@@ -135,6 +157,8 @@ ACTIONS: dict[str, tuple[Callable[[GatewayClient, str, argparse.Namespace], Awai
     "show": (_asks("show", "guest", "revision"), _print_show),
     "diff": (_asks("diff", "guest", "revision"), _print_diff),
     "rollback": (_asks("roll-back", "guest", "revision"), _print_rollback),
+    "update": (_asks("update-code", "guest"), _print_update),
+    "merge": (_asks("merge", "guest"), _print_merge),
     "pin": (_asks("pin", "guest", "revision"), _print_pin),
     "path": (_asks("path", "guest"), lambda answer: f"{answer['path']}\n"),
     "packages": (_asks("list-dependencies", "guest"), _print_packages),

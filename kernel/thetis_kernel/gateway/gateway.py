@@ -141,6 +141,8 @@ class Gateway:
         self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
                               self.branch.asks]
         self.turns.before.append(self.skills.offer)
+        if not safe:
+            self.turns.before.append(self.bodies.merging.look)
         self.children = self._children()
         self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
@@ -188,6 +190,7 @@ class Gateway:
             gateway._warm(tidy(gateway.artifacts, store, ArtifactStore(shipped_artifacts())))
             if not safe:
                 gateway._warm(gateway.outside.watch())
+                gateway._warm(gateway._look_at_common())
                 gateway._warm(gateway._judge_again())
         return gateway
 
@@ -307,6 +310,13 @@ class Gateway:
             self.changed(session)
 
         self._keep(asyncio.create_task(tell()))
+
+    async def _look_at_common(self) -> None:
+        """The common guests follow the shipped ones; where they cannot, it is said. A merge that was cut short is finished."""
+        for sentence in await self.bodies.merging.look_at_common():
+            self.broadcast.publish(Notice(level="warn", message=sentence))
+        for sentence in await self.merging.finish():
+            self.broadcast.publish(Notice(level="info", message=sentence))
 
     def _turn_runs(self, session: str) -> bool:
         return self.turns.running(session) is not None

@@ -228,11 +228,12 @@ class FetchHttp(Ask[Fetched], frozen=True, tag="worker.fetch-http"):
 
 
 class DevKitAnswer(msgspec.Struct, frozen=True):
-    """`data` is the operation's JSON. `tool`: a tool that serves from now on; `gone`: the name of one that does no more."""
+    """`data` is the operation's JSON. `tool`, `more`: tools that serve from now on; `gone`: the name of one that does no more."""
 
     data: bytes
     tool: GuestBundle | None = None
     gone: str = ""
+    more: list[GuestBundle] = []
 
 
 class AskDevKit(Ask[DevKitAnswer], frozen=True, tag="worker.devkit"):

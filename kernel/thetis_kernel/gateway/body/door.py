@@ -37,6 +37,10 @@ class DevKitDoor:
             raise Refused(f"No guest can be changed now. {self._closed}", capability="devkit",
                           hint="A person can start Thetis without --safe.")
         answer = await self._bodies.perform(session, ask.name, msgspec.json.decode(ask.arguments), by="agent")
+        if ask.name == "update-code":
+            names = [one["aspect"] for one in answer["guests"] if one["how"] == "merged" and one["aspect"].startswith(TOOL)]
+            tools = [await self._guests.tool(session, name.removeprefix(TOOL)) for name in names]
+            return DevKitAnswer(data=msgspec.json.encode(answer), more=[tool for tool in tools if tool is not None])
         aspect = str(answer.get("aspect", ""))
         if not answer.get("ok") or not aspect.startswith(TOOL):
             return DevKitAnswer(data=msgspec.json.encode(answer))

@@ -7,7 +7,7 @@ from typing import Any
 
 from thetis_kernel.errors import UsageError
 from thetis_kernel.gateway.log import Log
-from thetis_kernel.protocol.events import REFUSED, SHIPPED, Modification
+from thetis_kernel.protocol.events import SHIPPED, Modification
 from thetis_kernel.store.folds import SessionState
 
 MAX_LISTED = 100
@@ -18,17 +18,16 @@ SHORTEST = 6
 async def of(log: Log, session: str, aspect: str, *, most: int = MAX_LISTED) -> dict[str, Any]:
     """{"revisions": [...], "incidents": [...]} newest first, "" for every guest; times come from the events. `most` 0: all."""
     state = await log.state(session)
-    own = state.guests
+    latest = {change.target: change for _, change in state.modifications}
     changes = sorted([*state.modifications, *state.refused], key=lambda each: each[0])
     chosen = [(seq, change) for seq, change in changes if not aspect or change.target == aspect][-most:]
     listed = []
     for seq, change in reversed(chosen):
-        last = own.get(change.target)
         listed.append({
             "aspect": change.target, "revision": change.revision, "previous": change.previous, "verdict": change.verdict,
             "by": change.by, "summary": change.summary, "commit": change.commit, "seq": seq,
             "ts_ms": await _when(log, session, seq),
-            "serving": change is last or (last is None and change.revision == SHIPPED and change.verdict != REFUSED)})
+            "serving": change is latest.get(change.target)})
     told = [(seq, incident) for seq, incident in state.mishaps if not aspect or incident.data["aspect"] == aspect][-most:]
     incidents = [{"aspect": incident.data["aspect"], "code": incident.code, "message": incident.message,
                   "revision": str(incident.data.get("revision", "")), "seq": seq,
@@ -47,8 +46,8 @@ def earlier(state: SessionState, aspect: str, revision: str) -> Modification | N
     Raises UsageError when there is no such one.
     """
     if not revision:
-        present = state.guests.get(aspect)
-        if present is None:
+        present = next((change for _, change in reversed(state.modifications) if change.target == aspect), None)
+        if present is None or present.revision == SHIPPED:
             raise UsageError(f"{aspect} is the shipped one; there is nothing before it.", code="not-found",
                              hint="`thetis self log` lists what was changed.")
         return of_revision(state, aspect, present.previous)

@@ -15,6 +15,7 @@ from thetis_kernel.forge.builtin import ASPECTS
 from thetis_kernel.forge.layout import MANIFEST
 from thetis_kernel.forge.manifest import NAME
 
+TOOL, SKILL = "tool", "skill"
 TOOLS = "tools"
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _DIRECTORIES = {f"aspects/{directory}": aspect for aspect, directory in ASPECTS.items()}
@@ -62,13 +63,19 @@ def aspect_of(directory: str) -> str:
 
 
 def directory_of(aspect: str) -> str:
-    """Where the guest of `aspect` lies in a body. Raises UsageError when it is none."""
+    """Where the guest (or the skill) of `aspect` lies in a body. Raises UsageError when it is none."""
     if aspect in ASPECTS:
         return f"aspects/{ASPECTS[aspect]}"
     kind, _, name = aspect.partition("/")
-    if kind == "tool" and NAME.fullmatch(name):
-        return f"{TOOLS}/{name}"
-    raise UsageError(f"There is no guest {aspect[:80]!r}.", hint="Say agent, gateway/tui or tool/NAME.", code="bad-path")
+    if kind in (TOOL, SKILL) and NAME.fullmatch(name):
+        return f"{kind}s/{name}"
+    raise UsageError(f"There is no guest {aspect[:80]!r}.", hint="Say agent, gateway/tui, tool/NAME or skill/NAME.",
+                     code="bad-path")
+
+
+def is_skill(aspect: str) -> bool:
+    """Whether it is a skill: kept, compared and gone back from like a guest, but no program, so the gate has no say in it."""
+    return aspect.startswith(f"{SKILL}/")
 
 
 def _elsewhere(path: str) -> UsageError:

@@ -106,7 +106,7 @@ class Looking:
     async def files_of(self, aspect: str, change: Modification | None) -> dict[str, str]:
         """The files of a revision; of the shipped guest for None."""
         if change is not None:
-            return await self._repository.files(change.commit, directory_of(aspect))
+            return await self._repository.files(change.commit, directory_of(aspect)) if change.commit else {}
         shipped = shipped_guests().get(aspect)
         return await asyncio.to_thread(files.texts, shipped) if shipped else {}
 

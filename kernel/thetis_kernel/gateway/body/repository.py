@@ -14,6 +14,7 @@ from thetis_kernel.errors import RepoError
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.paths import RootPaths
 from thetis_kernel.protocol import git
+from thetis_kernel.protocol.branches import MergedFiles, MergeFiles
 from thetis_kernel.protocol.ids import branch_name, short
 from thetis_kernel.protocol.wire import Ask
 
@@ -56,6 +57,18 @@ class BodyRepository:
     async def files(self, commit: str, directory: str) -> dict[str, str]:
         """The guest's files in a commit, {} when it is not there."""
         return await self._ask(git.ReadFiles(root=str(self._root), commit=commit, directory=directory))
+
+    async def tip(self, session: str) -> str:
+        """The newest commit of a branch. Raises RepoError (as RemoteError) when there is no such branch, or no repository yet."""
+        if not (self._root / ".git" / "HEAD").is_file():
+            raise RepoError("There is no repository of guests yet.", kind="unknown-commit")
+        found = await self._ask(git.Log(root=str(self._root), branch=branch_name(session), limit=1))
+        return found.commits[0].id
+
+    async def merged(self, base: dict[str, str], ours: dict[str, str], theirs: dict[str, str],
+                     names: tuple[str, str]) -> MergedFiles:
+        """Two sets of a guest's files over a third; `names` of both stand in the marks of a conflict."""
+        return await self._ask(MergeFiles(root=str(self._root), base=base, ours=ours, theirs=theirs, names=names))
 
     async def _make(self) -> None:
         await asyncio.to_thread(_skeleton, self._root)

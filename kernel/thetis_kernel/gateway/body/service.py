@@ -22,7 +22,7 @@ from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import byhand, dependencies, files, history, pending, pins
 from thetis_kernel.gateway.body.common import SHIPPED_TREE, Common
-from thetis_kernel.gateway.body.layout import Place, directory_of, place_of
+from thetis_kernel.gateway.body.layout import Place, directory_of, is_skill, place_of
 from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.merging import BodyMerging
 from thetis_kernel.gateway.body.repository import BodyRepository
@@ -191,8 +191,13 @@ class Bodies:
             await asyncio.to_thread(files.remove_guest, guest)
             summary = f"Back to the shipped {aspect}" if aspect in shipped_guests() else f"Remove {aspect}"
             return await self._kept(session, aspect, SHIPPED, by, why or summary, [])
+        if not target.commit:
+            raise UsageError(f"{aspect} lies in the person's own directory; its earlier texts are not kept.", code="not-found",
+                             hint="Write it again, or look into the log: every text stands in the call that wrote it.")
         found = await self.repository.files(target.commit, directory)
         await asyncio.to_thread(files.replace_guest, guest, found)
+        if is_skill(aspect):
+            return await self._kept(session, aspect, target.revision, by, why or f"Back to {target.revision[:8]}", [])
         return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}")
 
     async def by_hand(self, session: str) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from thetis_kernel.errors import UsageError
+from thetis_kernel.errors import ThetisError, UsageError
 from thetis_kernel.gateway.branches.git import Git
 from thetis_kernel.protocol import branches as b
 from thetis_kernel.protocol import cutting
 from thetis_kernel.protocol.events import BranchOp
-from thetis_kernel.protocol.git import CommitTurn
+from thetis_kernel.protocol.git import CommitTurn, SweepWorktrees
 from thetis_kernel.protocol.ids import branch_name, short
 from thetis_kernel.protocol.merging import MergePlan
 from thetis_kernel.protocol.plaintext import clean_line
@@ -66,6 +66,14 @@ class Merging:
             "that both sides keep what they were for, check that it works, finish with complete_merge and say what you decided."),
             event_id)
         return True
+
+    async def finish(self) -> list[str]:
+        """Finish what a kill cut of a merge into the person's checkout; a sentence for each."""
+        try:
+            found = await self._git.ask(SweepWorktrees(root=self._git.root))
+        except ThetisError:
+            return []  # no usable root: nothing was ever merged here
+        return [notice.sentence for notice in found if notice.kind == "merge"]
 
     async def apply(self, session: str) -> b.Applied:
         """See `protocol.merging.ApplyChanges`."""

@@ -167,8 +167,8 @@ class Turn:
     def _devkit(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Ask the gateway. A tool that changed serves from the next call on; a call in flight keeps what it began with."""
         answer = self._ask_devkit(name, arguments)
-        if answer.tool is not None:
-            self._context.guests[answer.tool.aspect.removeprefix("tool/")] = answer.tool
+        for tool in (*([answer.tool] if answer.tool is not None else []), *answer.more):
+            self._context.guests[tool.aspect.removeprefix("tool/")] = tool
         if answer.gone:
             self._context.guests.pop(answer.gone, None)
         data: dict[str, Any] = msgspec.json.decode(answer.data)
