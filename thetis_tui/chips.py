@@ -17,6 +17,7 @@ LARGE_LINES = 200
 KEPT = 50
 """Texts remembered; a chip older than that is only the words it is made of."""
 _CHIP = re.compile(r"⟦(?:text|picture|PDF) (\d{1,9}): [^⟦⟧\n]{0,80}⟧")
+_KEPT = re.compile("\x0e([^\x0e\x0f]*)\x0f")
 NAME = 40
 
 
@@ -51,3 +52,15 @@ class Chips:
     def unfold(self, shown: str) -> str:
         """`shown` with the texts in the place of their chips."""
         return _CHIP.sub(lambda chip: self._texts.get(int(chip[1]), chip[0]), shown)
+
+    def whole(self, shown: str) -> str:
+        """`shown` with the texts of its chips between marks, to be kept; `again` makes chips of them."""
+        return _CHIP.sub(lambda chip: f"\x0e{self._texts[int(chip[1])]}\x0f" if int(chip[1]) in self._texts else chip[0], shown)
+
+    def again(self, kept: str) -> str:
+        """What `whole` kept, as it stood in the prompt."""
+        return _KEPT.sub(lambda part: self._folded(part[1]), kept)
+
+    def _folded(self, text: str) -> str:
+        path = text[1:].strip('"')
+        return self.file(path) if text.startswith("@") and "\n" not in text and kind(path) else self.fold(text)

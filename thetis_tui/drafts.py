@@ -24,6 +24,10 @@ class Drafts:
     def of(self, session: str) -> str:
         return self._texts.get(session, "")
 
+    def all(self) -> dict[str, str]:
+        """Every draft, by conversation."""
+        return dict(self._texts)
+
 
 class History:
     """Sent texts, newest last, walked with up and down; what stood in the prompt before is the walk's far end."""
@@ -32,12 +36,19 @@ class History:
         self._texts: list[str] = []
         self._at: int | None = None
         self._before = ""
+        self.news = False
+        """Whether something was added since it was last written down."""
+
+    def texts(self) -> list[str]:
+        """All of them, oldest first."""
+        return list(self._texts)
 
     def add(self, text: str) -> None:
         """Remember a sent text (once when repeated) and end any walk."""
         self._at = None
         if text.strip() and (not self._texts or self._texts[-1] != text):
             self._texts.append(text)
+            self.news = True
             del self._texts[:-HISTORY]
 
     def seed(self, texts: list[str]) -> None:

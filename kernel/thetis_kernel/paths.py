@@ -104,6 +104,11 @@ class RootPaths(msgspec.Struct, frozen=True):
         return self.base / "bodies"
 
     @property
+    def screen(self) -> Path:
+        """What the screen keeps for its next start: drafts, and how far each conversation was looked at."""
+        return self.base / "screen.json"
+
+    @property
     def socket(self) -> Path:
         """The control socket, under a short name in the runtime directory, or below /tmp where that one is too long.
 

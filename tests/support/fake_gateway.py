@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import IpcError, PeerGone, RemoteError, ThetisError
+from thetis_kernel.protocol import asking as a
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol import queueing as q
@@ -64,6 +65,7 @@ class FakeGateway:
         self.diff = c.DiffText(patch="", files=[])
         self.devkit: Callable[[c.DevKit], bytes] = lambda _: b'{"guests": [], "revisions": [], "incidents": []}'
         self.requests: dict[str, dict[str, e.Approval]] = {}
+        self.questions: dict[str, list[Any]] = {}
         self.gone = False
         self._closed: asyncio.Future[IpcError] | None = None
         self._ids: set[str] = set()
@@ -106,6 +108,10 @@ class FakeGateway:
         """The requests of one kind, in order."""
         return [ask for ask in self.asks if isinstance(ask, kind)]
 
+    def asked_anything(self) -> bool:
+        """Whether something was said or made."""
+        return bool(self.asked(c.Submit) or self.asked(c.CreateConversation))
+
     def _answer(self, ask: Any) -> Any:
         match ask:
             case c.GetStatus():
@@ -140,12 +146,14 @@ class FakeGateway:
                 return self._search(ask)
             case c.GetDiff():
                 return self.diff
+            case c.DevKit():
+                return self.devkit(ask)
+            case a.ListQuestions(session=session):
+                return list(self.questions.get(session, []))
             case c.ListApprovals(session=session):
                 return list(self.requests.get(session, {}).values())
             case c.AnswerApproval():
                 self._decide(ask)
-            case c.DevKit():
-                return self.devkit(ask)
             case c.ChangeSetting():
                 self._set(ask)
             case _:

@@ -39,7 +39,7 @@ def screen(arguments: argparse.Namespace) -> int:
         for found in opened:
             await found.close()
 
-    return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation)
+    return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation, keep=paths.screen)
 
 
 def _farewell(session: str) -> None:
