@@ -46,8 +46,11 @@ def rows_of(guests: list[dict[str, Any]], history: dict[str, Any]) -> list[Row]:
     for entry in history.get("incidents", []):
         past.setdefault(str(entry["aspect"]), []).append(Row("incident", str(entry["aspect"]), str(entry["revision"]), entry))
     named = {str(guest["aspect"]): guest for guest in guests}
-    for aspect in past:
-        named.setdefault(aspect, {**_GONE, "aspect": aspect})
+    for aspect, own in past.items():  # skills, and tools that are gone: the dev kit lists neither
+        serving = next((row for row in own if row.facts.get("serving")), None)
+        there = serving is not None and serving.revision != "shipped"
+        named.setdefault(aspect, {**_GONE, "aspect": aspect, "origin": "own" if there else "gone",
+                                  "revision": serving.revision if serving and there else ""})  # fmt: skip
     rows: list[Row] = []
     for aspect in sorted(named, key=lambda one: (one not in past, _order(one))):
         rows.append(Row("guest", aspect, str(named[aspect]["revision"]), named[aspect]))

@@ -227,7 +227,7 @@ BUILTIN: tuple[Tool, ...] = (
     Tool(
         "code_history",
         "The revisions of a guest in this conversation, newest first: what changed, by whom, which one serves.",
-        _schema("aspect", aspect=_text("agent, gateway/tui or tool/NAME")),
+        _schema("aspect", aspect=_text("agent, gateway/tui, tool/NAME or skill/NAME")),
         "devkit.history",
         mutating=False,
     ),
@@ -236,7 +236,7 @@ BUILTIN: tuple[Tool, ...] = (
         "Serve an earlier revision of a guest again.",
         _schema(
             "aspect",
-            aspect=_text("agent, gateway/tui or tool/NAME"),
+            aspect=_text("agent, gateway/tui, tool/NAME or skill/NAME"),
             revision=_text("the first characters of a revision, or shipped; leave out for the one before the present"),
         ),
         "devkit.roll-back",
