@@ -6,6 +6,7 @@ import asyncio
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from bench.report import emit
 
-FIGURES = ["edit_to_live_tool_ms", "edit_to_live_agent_ms", "edit_first_agent_ms"]
+FIGURES = ["edit_to_live_tool_ms", "edit_to_live_agent_ms", "edit_first_agent_ms", "edit_to_live_vs_componentize"]
 N = 30
 TOOL, AGENT = "tools/outline/main.py", "aspects/agent_core/prompt.py"
 
@@ -35,15 +36,17 @@ async def main() -> None:
         try:
             client = await gateway.connect()
             session = (await client.create(origin="headless")).id
-            await edits(client, session, TOOL, "edit_to_live_tool_ms", "goal 250; one line of a tool")
+            median = await edits(client, session, TOOL, "edit_to_live_tool_ms", "goal 250; one line of a tool")
+            plain = await asyncio.to_thread(rebuilt_plainly, base / "plainly")
+            emit("edit_to_live_vs_componentize", plain * 1000 / median, "times", 1, against=f"goal 60; {plain:.1f} s")
             await edits(client, session, AGENT, "edit_to_live_agent_ms", "goal 800; one line of agent_core",
                         "edit_first_agent_ms")
         finally:
             await gateway.close()
 
 
-async def edits(client: Any, session: str, path: str, figure: str, against: str, first: str = "") -> None:
-    """Append a comment line N times; each answer means judged, committed, logged and serving."""
+async def edits(client: Any, session: str, path: str, figure: str, against: str, first: str = "") -> float:
+    """Append a comment line N times; each answer means judged, committed, logged and serving. The median in milliseconds."""
     text = (await client.devkit(session, "read-code", path=path, limit="100000"))["text"]
     times: list[float] = []
     for number in range(N + 2):
@@ -56,7 +59,30 @@ async def edits(client: Any, session: str, path: str, figure: str, against: str,
     if first:
         emit(first, times[0], "ms", 1, against="the shipped guest copied and committed, no spare yet")
     ranked = sorted(times[2:])
-    emit(figure, statistics.median(ranked), "ms", N, ranked[int(N * 0.95)], against)
+    median = statistics.median(ranked)
+    emit(figure, median, "ms", N, ranked[int(N * 0.95)], against)
+    return median
+
+
+def rebuilt_plainly(scratch: Path) -> float:
+    """Seconds to make a component of the same tool the ordinary way, and machine code of it: what an edit would cost."""
+    from thetis_kernel.paths import builtin_root
+    from wasmtime import Config, Engine
+    from wasmtime.component import Component
+
+    empty = scratch / "venv" / "lib" / "python3" / "site-packages"
+    empty.mkdir(parents=True)
+    (scratch / "app").mkdir()
+    (scratch / "app" / "plain_tool.py").write_text("import main  # the tool, inside the component\nfrom tool_shim import *\n")
+    root, component = builtin_root(), scratch / "plain.wasm"
+    paths = [scratch / "app", root / "tools" / "outline", root / "guest" / "shims", root / "guest"]
+    command = [sys.executable, "-c", "import sys; from componentize_py import script; sys.argv[0] = 'componentize-py'; script()",
+               "-d", str(root / "wit"), "-w", "tool", "componentize", "plain_tool", "-o", str(component)]  # fmt: skip
+    command += [word for path in paths for word in ("-p", str(path))]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "VIRTUAL_ENV": str(scratch / "venv")})
+    Component.from_file(Engine(Config()), str(component)).serialize()
+    return time.perf_counter() - began
 
 
 if __name__ == "__main__":

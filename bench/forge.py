@@ -33,7 +33,8 @@ N = 15
 def large_agent() -> GuestSource:
     """The small fixture agent with further modules of 4,000 lines in all, which it imports."""
     small = read_guest(GUESTS / "agent_good", "agent")
-    unit = 'def f{n}(a: int, b: str = "") -> dict:\n    """doc"""\n    kept = [a, b, {n}]\n    return {{"kept": kept}}\n\n\n'
+    unit = ('def f{n}(a: int, b: str = "") -> dict:\n    """doc"""\n    kept: list[object] = [a, b, {n}]\n'
+            '    return {{"kept": kept}}\n\n\n')  # fmt: skip
     parts = {f"part{m}": "".join(unit.format(n=n) for n in range(71)) for m in range(8)}
     main = "".join(f"import {name}\n" for name in parts)
     head, _, rest = small.modules["main"].partition("from thetis_guest")
@@ -48,13 +49,14 @@ def figure(name: str, times: list[float], against: str | None = None) -> None:
 async def judged(source: GuestSource, fds: dict[str, int], warm: bool) -> tuple[float, Verdict]:
     """Milliseconds to a verdict. Cold: from spawn. Warm: from the request, in a host that is up (a spare)."""
     started = time.perf_counter()
-    child = await spawn(Plan("gate", fds=fds))
-    if warm:
-        started = time.perf_counter()
-    verdict = await child.peer.call(JudgeGuest(source, "k"))
-    took = (time.perf_counter() - started) * 1000
-    child.kill()
-    await child.wait()
+    with tempfile.TemporaryDirectory(prefix="thetis-bench-") as scratch:
+        child = await spawn(Plan("gate", fds=fds, settings={"THETIS_SCRATCH": scratch}))
+        if warm:
+            started = time.perf_counter()
+        verdict = await child.peer.call(JudgeGuest(source, "k"))
+        took = (time.perf_counter() - started) * 1000
+        child.kill()
+        await child.wait()
     if not verdict.ok:
         raise SystemExit(f"{source.aspect} does not pass: {verdict.steps[-1]}")
     return took, verdict
