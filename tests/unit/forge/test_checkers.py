@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from thetis_kernel.errors import GateError
@@ -67,17 +68,23 @@ def test_findings_about_a_file_that_is_not_the_candidates_do_not_pass(stand_in):
 
 @pytest.mark.parametrize("name", STEPS_OF_PROGRAMS)
 def test_a_program_that_is_missing_is_said(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(checkers.sysconfig, "get_path", lambda *_, **__: str(tmp_path / "nowhere"))
-    checkers.program.cache_clear()
-    try:
-        assert refused(name) == f"{name} is not installed beside Thetis."
-    finally:
-        checkers.program.cache_clear()
+    from importlib import metadata
+
+    def absent(wanted):
+        raise metadata.PackageNotFoundError(wanted)
+
+    monkeypatch.setattr(metadata, "distribution", absent)
+    monkeypatch.setattr(checkers.sysconfig, "get_path", lambda kind: str(tmp_path))
+    monkeypatch.setattr(checkers, "program", checkers.program.__wrapped__)
+    assert refused(name) == f"{name} is not installed beside Thetis."
+    bare = lambda wanted: SimpleNamespace(files=[Path(wanted)], locate_file=tmp_path.joinpath)  # noqa: E731
+    monkeypatch.setattr(metadata, "distribution", bare)
+    assert refused(name) == f"{name} is not installed beside Thetis."
 
 
 @pytest.mark.parametrize("name", STEPS_OF_PROGRAMS)
 def test_a_program_that_hangs_is_ended(stand_in, monkeypatch, name):
-    stand_in("exec sleep 600")
+    stand_in("exec sleep 20")
     monkeypatch.setattr(checkers, "WALL_S", 0.2)
     assert "did not end within 0.2 s" in refused(name)
 
@@ -164,6 +171,9 @@ def test_the_versions_are_part_of_the_key(monkeypatch):
     assert "ruff 0." in checkers.versions() and "ty 0." in checkers.versions()
 
 
-def test_programs_are_those_installed_with_thetis(monkeypatch):
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_programs_are_those_installed_with_thetis(monkeypatch, elsewhere, tmp_path):
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert all(Path(checkers.program(name)).is_file() for name in checkers.PROGRAMS)
+    if elsewhere:  # as with `pip install --target`: only the package knows where
+        monkeypatch.setattr(checkers.sysconfig, "get_path", lambda kind: str(tmp_path))
+    assert all(Path(checkers.program.__wrapped__(name)).is_file() for name in checkers.PROGRAMS)

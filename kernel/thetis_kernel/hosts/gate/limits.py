@@ -6,6 +6,7 @@ programs, libraries and Thetis itself. Where a system has no mechanism for one o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
@@ -13,6 +14,8 @@ import sysconfig
 from pathlib import Path
 
 from thetis_kernel import paths
+from thetis_kernel.errors import GateError
+from thetis_kernel.forge import checkers
 from thetis_kernel.walls import landlock, libc, seccomp, system
 
 CPU_S = 30
@@ -43,6 +46,9 @@ def readable() -> list[str]:
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
     ours = [str(Path(__file__).parents[2]), *(str(paths.builtin_root() / name) for name in ("guest", "aspects"))]
     kernel = ["/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/sys/fs/cgroup", "/sys/devices/system/cpu"]
+    for name in checkers.PROGRAMS:
+        with contextlib.suppress(GateError):  # said by the step that needs it
+            ours.append(checkers.program(name))
     return [*system.DIRECTORIES, "/etc/ld.so.cache", "/etc/localtime", *kernel, *(p for p in sys.path if p), *python, *ours]
 
 
