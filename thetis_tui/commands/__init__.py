@@ -16,6 +16,8 @@ from thetis_tui.commands.conversations import (
 from thetis_tui.commands.home import Back, Home, Nth, Search
 from thetis_tui.commands.itself import Itself
 from thetis_tui.commands.keeping import Archive, Delete, Title
+from thetis_tui.commands.merging import Apply, Merge
+from thetis_tui.commands.past import Fork, Rewind, UndoRewind
 from thetis_tui.commands.prompt import EditPrompt, InsertFile
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
 from thetis_tui.commands.reading import (
@@ -30,15 +32,16 @@ from thetis_tui.commands.reading import (
 from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.steering import Answer, Compact
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
-from thetis_tui.commands.views import Conversations, Diff, EventLog, Theme, ToPrompt, Unfold
+from thetis_tui.commands.views import Conversations, Diff, EventLog, FilterLog, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
     Mode(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
     Agents(),
+    Rewind(), UndoRewind(), Fork(), Merge(), Apply(),
     Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     EditPrompt(), InsertFile(),
-    Diff(), Itself(), EventLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+    Diff(), Itself(), EventLog(), FilterLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
     MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )

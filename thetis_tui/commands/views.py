@@ -13,12 +13,29 @@ if TYPE_CHECKING:
 class EventLog(Command):
     id = "log"
     title = "Event log"
-    help = "Show or hide the log beside the transcript; Enter on a line shows the event in full."
+    help = "Show or hide the log beside the transcript; words choose kinds and text, Enter on a line shows the event in full."
     keys = "f2"
     slash = "log"
+    argument = "[kinds or words]"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        await app.desk.toggle_log()
+        desk = app.desk
+        if not (argument and desk.has_class("-log")):
+            await desk.toggle_log()
+        if argument:
+            desk.pane.input.value = argument
+
+
+class FilterLog(Command):
+    id = "filter-log"
+    title = "Filter the log"
+    help = "Put the cursor into the log's filter: `tool error` shows calls and results that hold “error”; Esc takes it away."
+    keys = "shift+f2"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        if not app.desk.has_class("-log"):
+            await app.desk.toggle_log()
+        app.desk.pane.input.focus()
 
 
 class Conversations(Command):

@@ -129,8 +129,7 @@ class Desk(Prompting):
         self.set_class(shown, "-log")
         if shown:
             conversation = self.state.conversation
-            self.pane.lines.reset(max(conversation.last_seq if conversation else 0, self.view.window.last))
-            self.pane.count()
+            self.pane.reset(max(conversation.last_seq if conversation else 0, self.view.window.last))
         elif self.pane.lines.has_focus:
             self.prompt.focus()
 
@@ -197,8 +196,7 @@ class Desk(Prompting):
         self.remove_class("-listed")
         if self.has_class("-log"):
             conversation = state.conversation
-            self.pane.lines.reset(conversation.last_seq if conversation else 0)
-            self.pane.count()
+            self.pane.reset(conversation.last_seq if conversation else 0)
         self.prompt.focus()
         self.thetis.asking.look()
         self.refresh_views()
