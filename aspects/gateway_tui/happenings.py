@@ -106,8 +106,10 @@ def _tokens(count: int) -> str:
 def branch_op(body: dict[str, Any]) -> list[Block]:
     """Something happened to the branch."""
     op, ok, after = text(body, "op"), body.get("ok") is not False, text(body, "after")[:8]
+    if op == "restored" and ok and not mapping(body, "data").get("left"):
+        return []  # the line of going back says it
     known = {"materialised": "Checked out a worktree", "commit": "Committed", "update": "Updated from trunk", "merge": "Merged",
-             "reset": "Went back"}  # fmt: skip
+             "reset": "Went back", "restored": "Files put back"}  # fmt: skip
     words = known.get(op, f"Branch: {op}") if ok else f"Branch: {op} failed"
     title = f"{words} at {after}" if op == "materialised" and after else f"{words} {after}".rstrip()
     detail = text(body, "detail")
@@ -237,7 +239,7 @@ def child_settled(body: dict[str, Any]) -> list[Block]:
 def rewind(body: dict[str, Any]) -> list[Block]:
     """The conversation went back."""
     files = ", the files too" if text(body, "tree") else ""
-    return [{"kind": "turn", "title": f"Went back to event {number(body, 'to_seq')}{files}", "tone": "warn"}]
+    return [{"kind": "turn", "title": f"Went to another point in time{files}", "tone": "warn"}]
 
 
 def spending(body: dict[str, Any]) -> list[Block]:

@@ -6,7 +6,7 @@ A dialog takes no answer until nothing was pressed for a moment: someone typing 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -19,9 +19,11 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from thetis_tui.sanitise import visible
+from thetis_tui.text import cut
 from thetis_tui.widgets.frames import titled
 
 R = TypeVar("R")
+Back = Literal["both", "talk", "files", "fork", ""]
 GUARD = 0.5
 """Seconds without a key before a dialog takes an answer: longer than the gap between two keys of someone typing."""
 
@@ -150,6 +152,22 @@ def walls_dialog(hint: str) -> Dialog[str]:
     )
 
 
+def rewind_dialog(words: str) -> Dialog[Back]:
+    """What goes back to before `words`: both, talk, files, fork, or "" (nothing)."""
+    return Dialog[Back](
+        "Go back to right before",
+        cut(" ".join(words.split()), 400),
+        [
+            Option("b", "The conversation and its files", "both"),
+            Option("c", "The conversation alone; files stay as they are", "talk"),
+            Option("f", "The files alone; the conversation goes on", "files"),
+            Option("k", "Nothing here: fork a conversation from there", "fork"),
+        ],
+        "",
+        note="Nothing is lost: the log keeps everything, and /undo takes it back.",
+    )
+
+
 def delete_dialog(title: str, words: str) -> Dialog[bool]:
     """Whether to delete a conversation; `words` say what would be lost."""
     return Dialog(
@@ -158,6 +176,28 @@ def delete_dialog(title: str, words: str) -> Dialog[bool]:
         [Option("k", "Keep it", False), Option("x", "Delete it for good", True)],
         False,
         note="Archiving takes it out of the list and keeps all of it.",
+    )
+
+
+def merge_dialog(target: str, words: str) -> Dialog[bool]:
+    """Whether to merge a conversation; `words` say what would happen."""
+    return Dialog(
+        f"Merge into {target}?",
+        words,
+        [Option("n", "Not now", False), Option("m", f"Merge into {target}", True)],
+        False,
+        note="The conversation's own commits are kept below refs/thetis.",
+    )
+
+
+def conflict_dialog(target: str, files: str) -> Dialog[bool]:
+    """Whether the conversation shall settle what conflicts with its trunk."""
+    return Dialog(
+        f"This conversation and {target} changed the same lines",
+        f"{files}\n\nNothing was merged, and your checkout is as it was. The conversation can settle it on its own branch: it "
+        f"brings {target} in, resolves each file, and you merge when you have looked at it.",
+        [Option("n", "Not now", False), Option("r", "Have the conversation resolve it", True)],
+        False,
     )
 
 

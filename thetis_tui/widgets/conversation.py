@@ -29,7 +29,7 @@ from thetis_tui.window import Window
 
 _FOUND = 4.0
 """Seconds a found row stands out."""
-_NOTED = frozenset({"user", "nudge", "assistant", "tool-result", "turn-finished"})
+_NOTED = frozenset({"user", "nudge", "assistant", "tool-result", "turn-finished", "rewind"})
 
 
 class ConversationView(Vertical):
@@ -65,6 +65,7 @@ class ConversationView(Vertical):
         self._reply_rows: dict[str, list[Row]] = {}
         self._leftover: list[Row] = []
         self._changing = asyncio.Lock()
+        self._redraw = False
 
     def compose(self) -> ComposeResult:
         yield self.welcome
@@ -239,6 +240,8 @@ class ConversationView(Vertical):
                     self._adopt[event.seq] = rows
             case e.ToolResult(call=call):
                 self.streams.result_stored(call)
+            case e.Rewind():
+                self._redraw = True
             case e.TurnFinished():
                 for reply in self.streams.turn_ended():
                     self._leftover += self._reply_rows.pop(reply.key, [])
@@ -252,7 +255,8 @@ class ConversationView(Vertical):
             await self._wake.wait()
             self._wake.clear()
             try:
-                if self.transcript.following and self.window.below > self.window.high:
+                if self._redraw or (self.transcript.following and self.window.below > self.window.high):
+                    self._redraw = False  # what was rewound is not drawn any more
                     await self._fill(self.window.last, 0)  # far behind: the end at once, not everything up to it
                 async with self._changing:
                     await self._grow_down()

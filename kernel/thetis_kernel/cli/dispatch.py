@@ -52,6 +52,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli import merging
 
             return int(getattr(merging, arguments.command)(arguments))
+        case "rewind" | "undo" | "fork":
+            from thetis_kernel.cli import timemachine
+
+            return int(getattr(timemachine, arguments.command)(arguments))
         case "answer":
             from thetis_kernel.cli.answer import answer
 

@@ -96,6 +96,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
     _skills(commands)
     _branches(commands)
+    _past(commands)
 
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")
@@ -149,6 +150,20 @@ def _branches(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     trees.add_argument("--prune", action="store_true", help="remove those whose work is committed and on another branch too")
     _common(trees)
     _json(trees, "print a JSON list")
+
+
+def _past(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    rewind = commands.add_parser("rewind", help="go back to right before a message, files too; without a number, the list",
+                                 description="Nothing is lost: the log keeps everything, and `thetis undo` takes it back.")
+    rewind.add_argument("--only", choices=("talk", "files"), default="", help="the conversation alone, or its files alone")
+    undo = commands.add_parser("undo", help="take the last rewind back, until something new was said")
+    fork = commands.add_parser("fork", help="a new conversation with this one's beginning and files")
+    for one in (rewind, undo, fork):
+        one.add_argument("conversation", metavar="ID", help="a conversation, or the beginning of its id")
+        if one is not undo:
+            one.add_argument("message", metavar="NUMBER", nargs="?", type=int, default=0, help="of a message, as the list has it")
+        _common(one)
+        _json(one, "print JSON")
 
 
 def _own(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

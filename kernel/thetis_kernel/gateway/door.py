@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway
 
 R = TypeVar("R")
-MAX_PAGE = 1 << 20
 DEVKIT_DEFAULTS = {"directory": "", "aspect": "", "revision": "", "offset": "1", "limit": "0", "requirement": "", "name": ""}
 MAX_RENDER = 500
 """Events one render request may cover."""
@@ -151,14 +150,13 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
     async def read(ask: c.ReadEvents) -> c.EventPage:
         session = await gateway.conversations.find(ask.session)
         store = gateway.log.store
-        events = await asyncio.to_thread(store.read, session, ask.after, ask.limit, MAX_PAGE)
+        events = await gateway.pages.read(session, ask.after, ask.limit)
         return c.EventPage(events=events, last_seq=await asyncio.to_thread(store.last_seq, session))
 
     async def render(ask: c.RenderEvents) -> list[RenderedEvent]:
         session = await gateway.conversations.find(ask.session)
         count = max(0, min(ask.upto - ask.after, MAX_RENDER))
-        events = await asyncio.to_thread(gateway.log.store.read, session, ask.after, count, MAX_PAGE)
-        return await gateway.renderer.render([event for event in events if event.seq <= ask.upto])
+        return await gateway.pages.draw(session, ask.after, ask.after + count)
 
     async def search(ask: c.Search) -> list[c.SearchHit]:
         hits = await asyncio.to_thread(gateway.log.store.search, ask.query, min(max(ask.limit, 1), 500), ask.session)

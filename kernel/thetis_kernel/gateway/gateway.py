@@ -46,6 +46,7 @@ from thetis_kernel.gateway.judging import SPARE_S, DisposableJudge
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
+from thetis_kernel.gateway.pages import Pages
 from thetis_kernel.gateway.providers import Providers
 from thetis_kernel.gateway.questions import Questions
 from thetis_kernel.gateway.recalling import Recalling
@@ -111,6 +112,7 @@ class Gateway:
                              self.log.append, tree)
         self.watchdog = Watchdog(self.bodies, self.log, resting=safe)
         self.renderer = Renderer(self.fleet, self.guests, self.watchdog)
+        self.pages = Pages(self.log, self.renderer)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.modes = Modes.of(self.settings)
         self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.watchdog,

@@ -179,8 +179,8 @@ def _child_settled(body: ev.ChildSettled) -> list[Block]:
 
 
 def _rewind(body: ev.Rewind) -> list[Block]:
-    files = ", files restored" if body.tree else ""
-    return [Block("turn", title=f"Rewound to event {body.to_seq}{files}", tone="warn")]
+    files = ", the files too" if body.tree else ""
+    return [Block("turn", title=f"Went to another point in time{files}", tone="warn")]
 
 
 def _queue(body: ev.Body) -> list[Block]:

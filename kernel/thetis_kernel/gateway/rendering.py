@@ -31,14 +31,13 @@ class Renderer:
         self._sent: tuple[int, str] = (0, "")
         self.failures = 0
 
-    async def render(self, events: list[Event]) -> list[RenderedEvent]:
-        """The blocks of each event, in order. They are of one conversation: its own renderer draws them, if it has one.
+    async def render(self, session: str, events: list[Event]) -> list[RenderedEvent]:
+        """The blocks of each event of a conversation's line, in order: its own renderer draws them, if it has one.
 
         One that fails is put back by the watchdog, and what served before draws them.
         """
         if not events:
             return []
-        session = events[0].session
         while True:
             try:
                 guest = await self._guests.renderer(session)
