@@ -282,3 +282,10 @@ def test_long_answers_come_in_larger_pieces() -> None:
     talk.say("read long.txt")
     *items, _ = Rehearsal(0).stream(request(talk.messages[:-1]), threading.Event())
     assert len(items) <= 121
+
+
+def test_it_reads_the_prompt_it_was_asked_with() -> None:
+    asked = request([said("what does your prompt say about captains?")])
+    text, calls, _ = stream(msgspec.structs.replace(asked, system="# How to talk\n- Speak of Captains at sea.\n- Be short."))
+    assert "Speak of Captains at sea." in text and "Be short" not in text and not calls
+    assert "says nothing about `captains`" in stream(asked)[0]

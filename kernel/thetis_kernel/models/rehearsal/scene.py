@@ -27,7 +27,7 @@ class Scene(msgspec.Struct, frozen=True):
     """`instruction`: the person's last words. `rounds`: the calls of each reply since, with their results.
 
     `calls`: how many calls the whole conversation holds, for ids that are new in it. `news`: a note of the system that is the
-    last thing said, "" when something else is.
+    last thing said, "" when something else is. `system`: the prompt of the agent that asks.
     """
 
     instruction: str
@@ -35,6 +35,7 @@ class Scene(msgspec.Struct, frozen=True):
     tools: frozenset[str]
     calls: int
     news: str = ""
+    system: str = ""
 
 
 def scene_of(request: ModelRequest) -> Scene:
@@ -48,6 +49,7 @@ def scene_of(request: ModelRequest) -> Scene:
         tools=frozenset(str(tool.get("name", "")) for tool in request.tools),
         calls=sum(len(_blocks(reply, "tool_use")) for reply in replies),
         news=_news(messages),
+        system=request.system,
     )
 
 

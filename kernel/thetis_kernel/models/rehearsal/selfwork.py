@@ -12,6 +12,8 @@ from thetis_kernel.models.rehearsal.script import Script, Step, call
 NAME = "frequent-words"
 MAIN = f"tools/{NAME}/main.py"
 TEST = f"tools/{NAME}/test_main.py"
+PROMPT, TALK, WORD = "aspects/agent_core/prompt.py", "# How to talk", "captains"
+RULE = "Speak of captains only when the person is at sea."
 PURPOSE = "Lists the most frequent words of a text file."
 MISTAKE = "    return Counter(words.most_common(count)"
 MENDED = "    return Counter(words).most_common(count)"
@@ -89,6 +91,36 @@ def make_a_tool(scene: Scene) -> Script:
         f"4. {named(NAME)} says of {named(path)}:\n\n{fenced(used.text, 'text')}\n\n"
         "It belongs to this conversation alone. `thetis self log` shows every revision; `roll back the tool` removes it."
     )
+
+
+def forge_tour(scene: Scene) -> Script:
+    """Make a tool, then change what the agent itself is told: it holds from the next turn on."""
+    told = yield from make_a_tool(scene)
+    [changed] = yield Step("Now myself: I change what my prompt says of how to talk.", [
+        call("patch_code", path=PROMPT, old_text=TALK, new_text=f"{TALK}\n- {RULE}")])
+    if not changed.ok:
+        return f"{told}\n\nMy prompt could not be changed:\n\n{failure(changed)}"
+    return (
+        f"{told}\n\n**Then I changed myself.** {changed.text.strip()}\n\n"
+        f"Ask `what does your prompt say about {WORD}?` in the next turn: it is the changed agent that answers. "
+        "`thetis self log` and F9 show what I made of myself; `roll back your prompt` takes it back."
+    )
+
+
+def prompt_says(scene: Scene, word: str) -> Script:
+    """What of this turn's own prompt holds a word: the prompt is that of the agent that runs now."""
+    lines = [line.strip() for line in scene.system.splitlines() if word.lower() in line.lower()]
+    yield from ()
+    if not lines:
+        return f"My prompt says nothing about {named(word)}."
+    return f"My prompt of this turn says about {named(word)}:\n\n{fenced(chr(10).join(lines), 'text', 10)}"
+
+
+def prompt_back(scene: Scene) -> Script:
+    """Take the prompt back to what ships."""
+    [history] = yield Step("I look at what I was before.", [call("code_history", aspect="agent")])
+    [done] = yield Step("I go back to the agent that ships.", [call("roll_back", aspect="agent", revision="shipped")])
+    return f"{fenced(history.text, 'text')}\n\n{done.text.strip()} It counts from the next turn on." if done.ok else failure(done)
 
 
 def roll_back(scene: Scene) -> Script:

@@ -90,7 +90,8 @@ def tour(scene: Scene) -> Script:
     seen.append(f"5. I ran `wc -l {TOUR_FILE}`:\n\n{fenced(ran.text, 'text')}")
     ending = (
         "Your own checkout is untouched: the new file is on this conversation's branch, and the event log holds every "
-        f"step. Now it is your turn: try `read {path}`, or `replace tour with journey in {TOUR_FILE}`."
+        f"step. Now it is your turn: try `read {path}`, or `replace tour with journey in {TOUR_FILE}`. And in the "
+        "`tour of the forge` I make myself a tool and change my own prompt."
     )
     return "That was the tour.\n\n" + "\n".join(seen) + f"\n\n{ending}"
 

@@ -213,6 +213,9 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"write a skill ([\w-]+): *(.+)", write_skill, "write a skill greeting: Say hello to everybody"),
     _verb(r"clone (https?://\S+)", clone, "clone https://github.com/octocat/Hello-World"),
     _verb(r"(?:please )?make (?:yourself|me) a (?:new )?tool\b.*", selfwork.make_a_tool, "make yourself a tool"),
+    _verb(r"(?:(?:give|show) me )?(?:the |a )?tour of (?:the forge|yourself)\W*", selfwork.forge_tour, "tour of the forge"),
+    _verb(r"what does your prompt say (?:about|of) (\S.*?)\W*", selfwork.prompt_says, "what does your prompt say about tests?"),
+    _verb(r"roll back your prompt\W*", selfwork.prompt_back, "roll back your prompt"),
     _verb(r"roll back (?:the|that) tool\W*", selfwork.roll_back, "roll back the tool"),
     *(_verb(pattern, script) for pattern, script in drills.DRILLS),
 )
