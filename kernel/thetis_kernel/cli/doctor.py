@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
@@ -50,6 +50,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _machine() -> list[Finding]:
+    from thetis_kernel.forge.checkers import PROGRAMS, program
     from thetis_kernel.walls.probe import probe
     from thetis_kernel.wasm.runtimes import WORLDS, seal
 
@@ -63,6 +64,11 @@ def _machine() -> list[Finding]:
         Finding("disk", "ok" if free > LOW_DISK else "warn", f"{free >> 20} MiB free", "Free some space."),
         Finding("libraries", "ok", ", ".join(f"{name} {version(name)}" for name in ("apsw", "wasmtime", "pygit2", "textual"))),
     ]
+    for name in PROGRAMS:
+        try:
+            found.append(Finding("gate", "ok", f"{name} {version(name)}: {program(name)}"))
+        except (ThetisError, PackageNotFoundError):
+            found.append(Finding("gate", "error", f"{name} is missing, so no guest passes the gate.", "Install Thetis again."))
     for world in WORLDS:
         try:
             os.close(seal(world))
