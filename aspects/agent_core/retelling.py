@@ -6,20 +6,22 @@ Owns how an event reads outside the conversation it was part of. Pictures are na
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from cutting import head
-from formats import result_text
 from thetis_guest.lenient import mapping, number, objects, text
-
-WHOLE = 1 << 30
 
 
 class Retelling:
-    """Tells events in order; it remembers what each call was, so that its result reads as one of that operation."""
+    """Tells events in order; it remembers what each call was, so that its result reads as one of that operation.
 
-    def __init__(self, limit: int) -> None:
+    `limit`: characters of one part of an event; `read`: an operation's result as text, given its arguments and the event's body.
+    """
+
+    def __init__(self, limit: int, read: Callable[[str, dict[str, Any], dict[str, Any]], str]) -> None:
         self._limit = limit
+        self._read = read
         self._calls: dict[str, tuple[str, str, dict[str, Any]]] = {}
 
     def told(self, event: dict[str, Any]) -> str:
@@ -57,7 +59,7 @@ class Retelling:
     def _result(self, at: str, body: dict[str, Any]) -> str:
         name, op, args = self._calls.get(text(body, "call"), ("a call", "", {}))
         outcome = text(body, "outcome", "error")
-        said = self._cut(result_text(op, args, body))
+        said = self._cut(self._read(op, args, body))
         return f"{at} {name} answers{'' if outcome == 'ok' else f' ({outcome})'}: {said}{_attached(body)}"
 
     def _cut(self, words: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from choosing import CHARACTERS_A_TOKEN
+from formats import result_text
 from retelling import Retelling, middle_cut
 from thetis_guest import HostError, llm
 from thetis_guest.lenient import objects, text
@@ -78,13 +79,13 @@ def summed_up(events: list[dict[str, Any]], room: int, hint: str, about: str) ->
 
 def retold(events: list[dict[str, Any]], limit: int) -> str:
     """The events as text, each part of at most `limit` characters."""
-    retelling = Retelling(limit)
+    retelling = Retelling(limit, result_text)
     return "\n".join(filter(None, [retelling.told(event) for event in events]))
 
 
 def listed(events: list[dict[str, Any]]) -> str:
     """What happened, a line each, made without a model."""
-    retelling = Retelling(LINE)
+    retelling = Retelling(LINE, result_text)
     lines = [" ".join(retelling.told(event).split()) for event in events]
     lines = [line if len(line) <= LINE else line[: LINE - 3] + "..." for line in lines if line]
     return middle_cut("Nobody summed this up; what was done, in short:\n" + "\n".join(lines), LISTED)

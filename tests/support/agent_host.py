@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.protocol.events import Compaction
+from thetis_kernel.store import projection
 
 Reply = dict[str, Any]
 Model = Callable[[dict[str, Any]], Reply]
@@ -129,12 +131,19 @@ class AgentHost:
         self.reads += 1
         page: list[dict[str, Any]] = []
         size = 0
-        for event in self.events[after:]:
+        for event in self._shown(after):
             size += len(json.dumps(event))
             if page and size > max_bytes:
                 return json.dumps({"events": page, "next": page[-1]["seq"], "end": False})
             page.append(event)
         return json.dumps({"events": page, "next": page[-1]["seq"] if page else after, "end": True})
+
+    def _shown(self, after: int) -> list[dict[str, Any]]:
+        """The events after `after` as the store shows them: those a compaction stands for are left out."""
+        written = [event for event in self.events if event["kind"] == "compaction"]
+        operations = [(event["seq"], Compaction([tuple(span) for span in event["body"]["spans"]], "")) for event in written]
+        shown = projection.project(len(self.events), operations)
+        return [event for event in self.events[after:] if projection.on(shown, event["seq"])]
 
     def _append(self, kind: str, body_json: str) -> str:
         if kind not in ("assistant", "system-note", "compaction", "state-changed"):
@@ -155,10 +164,10 @@ class AgentHost:
         answer = {"detail": "", "usage": {}, **self.model(request)}
         good = answer["end"] in ("stop", "tool-use", "max-tokens", "refusal")
         seq = 0
-        if answer["blocks"] or good:
+        if request.get("record", True) and (answer["blocks"] or good):
             seq = self.log(
                 "assistant", blocks=answer["blocks"], model="m1", end=answer["end"], partial=not good,
-                detail=answer["detail"], turn=self.turn, seen=request.get("seen", 0),
+                detail=answer["detail"], turn=self.turn, seen=request.get("seen", 0), usage=answer["usage"],
             )  # fmt: skip
         return json.dumps({"seq": seq, **answer})
 
