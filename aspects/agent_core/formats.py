@@ -22,6 +22,7 @@ import skillset
 import subagents
 import terminals
 from cutting import head
+from retelling import Retelling
 from thetis_guest.lenient import flag, number, objects, parsed, strings, text
 
 ORIGINAL_CHARS = 12_000
@@ -223,9 +224,7 @@ def _answered(value: Any, args: dict[str, Any]) -> str:
 
 
 def _originals(value: Any, args: dict[str, Any]) -> str:
-    from retelling import Retelling  # it reads results, too
-
-    told = Retelling(ORIGINAL_CHARS)
+    told = Retelling(ORIGINAL_CHARS, result_text)
     lines = [line for line in (told.told(event) for event in objects(value, "events")) if line]
     following = number(value, "next")
     if following:
