@@ -51,7 +51,7 @@ class Family:
         if not replies:
             briefs = [BRIEF.format(turn=number, fate=fate) for fate in range(CHILDREN)]
             return reply(text("I split it."), *[
-                call(f"s{number}-{fate}", "spawn_agent", label=f"{number}-{fate}", task=brief) for fate, brief in enumerate(briefs)])
+                call(f"s{number}-{n}", "spawn_agent", label=f"{number}-{n}", task=brief) for n, brief in enumerate(briefs)])
         if len(replies) == 1:
             return reply(call(f"w{number}a", "wait", until="all", timeout_secs=60,
                               children=[f"{number}-{fate}" for fate in range(CHILDREN) if fate != 5]))
