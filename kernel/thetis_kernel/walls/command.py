@@ -10,6 +10,7 @@
     core files             none
     /tmp in bubblewrap     256 MiB         as given (TMPDIR is on disk)
     memory                 not limited     as given (RLIMIT_AS); commands go first when memory ends
+                            where control groups can be written: 3/4 of the machine's for a whole command (`cgroup`)
 
 Must not know: how any of it is enforced.
 """

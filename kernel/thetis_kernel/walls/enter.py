@@ -7,7 +7,7 @@ waits. As subreaper it becomes the parent of every orphan below it, and it ends 
 ends, when the time is up, when there are too many, when it reads a byte from control, and when control
 reaches its end, which means that the worker is gone. Then it writes one JSON object to status:
 
-    {"code": n, "reason": "exit" | "timeout" | "asked" | "threads", "leftover": n, "survivors": n}
+    {"code": n, "reason": "exit" | "timeout" | "asked" | "threads", "leftover": n, "survivors": n, "starved": n, "unlimited": ""}
     {"error": "sentence"}        the command never ran
     {..., "reason": "lost", "trouble": "sentence"}    this process failed while the command ran
 
@@ -25,7 +25,7 @@ import signal
 import sys
 import time
 
-from thetis_kernel.walls import tree
+from thetis_kernel.walls import cgroup, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing costs milliseconds at run time
@@ -58,7 +58,8 @@ class Supervisor:
         self._private: tuple[int, ...] = ()
         self._status = 0
         self._ended = False
-        self._main = 0
+        self._main = self._starved = 0
+        self._group = cgroup.Group("", {})
 
     def run(self) -> dict[str, Any]:
         """Run the command; returns what goes to status."""
@@ -71,14 +72,16 @@ class Supervisor:
         baseline = tree.threads()
         deadline = time.monotonic() + policy["timeout_ms"] / 1000
         pipes = _Pipes()
+        self._group = cgroup.Group(policy["cgroup"], policy["cgroup_files"])
+        unlimited = self._group.make()
         me = os.getpid()
         self._main = os.fork()
         if self._main == 0:
-            _child(policy, me, self._output, pipes, self._private)
+            _child(policy, me, self._output, pipes, self._private, self._group)
         for fd in (self._output, *self._private):
             os.close(fd)
         pipes.close_child_ends()
-        trouble = pipes.trouble()
+        trouble, refused = pipes.trouble()
         if trouble:
             self.end()
             return {"error": trouble}
@@ -97,12 +100,15 @@ class Supervisor:
             "reason": reason,
             "leftover": leftover,
             "survivors": survivors,
+            "starved": self._starved,
+            "unlimited": unlimited or refused,
         }
 
     def end(self) -> int:
         """Kill the whole tree; how many would not die."""
         ended, survivors = tree.end(self._main, _KILL_WITHIN_S)
         self._note(ended)
+        self._starved += self._group.end()
         return survivors
 
     def _wait(self, woken: int, deadline: float, baseline: int) -> str:
@@ -169,9 +175,13 @@ class _Pipes:
         for fd in (self.trouble_in_child, self.count_in_child, self.bwrap_in_child):
             os.close(fd)
 
-    def trouble(self) -> str:
-        """Blocks until the child has executed (the pipe closes by itself): "" or why it could not."""
-        return os.read(self._trouble, 4096).decode("utf-8", "replace")
+    def trouble(self) -> tuple[str, str]:
+        """Blocks until the child has executed (the pipe closes by itself): "" or why it could not, and why not its limits."""
+        said = b""
+        while piece := os.read(self._trouble, 4096):
+            said += piece
+        refused, _, trouble = said.decode("utf-8", "replace").rpartition("\n")
+        return trouble, refused
 
     def bwrap_started(self) -> bool:
         """bubblewrap reports an exit code only if it got as far as running the command."""
@@ -207,12 +217,17 @@ def _become_subreaper() -> None:
         libc.prctl(libc.PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _child(policy: dict[str, Any], parent: int, output: int, pipes: _Pipes, private: tuple[int, ...]) -> NoReturn:
+def _child(
+    policy: dict[str, Any], parent: int, output: int, pipes: _Pipes, private: tuple[int, ...], group: cgroup.Group
+) -> NoReturn:
     """In the forked child: confine, then become the command. Never returns.
 
     `private`: the pipes of a terminal's shell, in the order of COMMANDS_FD and REPORTS_FD; () for a plain command.
     """
     try:
+        refused = group.join()
+        if refused:
+            os.write(pipes.trouble_in_child, f"{refused}\n".encode())
         os.setsid()
         _plain_signals()
         if policy["cwd"]:
@@ -229,7 +244,7 @@ def _child(policy: dict[str, Any], parent: int, output: int, pipes: _Pipes, priv
             _confine(policy, parent, pipes)
         os.execve(policy["argv"][0], policy["argv"], policy["env"])
     except BaseException as error:  # noqa: BLE001 - the process has to end here, and its parent must hear why
-        os.write(pipes.trouble_in_child, f"{type(error).__name__}: {error}".encode()[:4000])
+        os.write(pipes.trouble_in_child, f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:4000])
     os._exit(127)
 
 
@@ -335,7 +350,15 @@ def main(control: int, status: int, output: int, *private: int) -> None:
         answer = supervisor.run()
     except Exception as error:  # noqa: BLE001 - whatever it is, the runner has to hear of it
         trouble = f"{type(error).__name__}: {error}"
-        answer = {"code": 137, "reason": "lost", "trouble": trouble, "leftover": 0, "survivors": supervisor.end()}
+        answer = {
+            "code": 137,
+            "reason": "lost",
+            "trouble": trouble,
+            "leftover": 0,
+            "survivors": supervisor.end(),
+            "starved": 0,
+            "unlimited": "",
+        }
     try:
         os.write(status, json.dumps(answer).encode() + b"\n")
     except BrokenPipeError:

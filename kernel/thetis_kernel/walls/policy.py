@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from thetis_kernel.errors import WallError
-from thetis_kernel.walls import bubblewrap, environment, landlock, seccomp, system
+from thetis_kernel.walls import bubblewrap, cgroup, environment, landlock, seccomp, system
 from thetis_kernel.walls.command import MAX_TIMEOUT_MS, Command
 from thetis_kernel.walls.roots import Boundary
 from thetis_kernel.walls.tier import Tier
@@ -37,7 +37,8 @@ class Paths(msgspec.Struct, frozen=True):
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The helper's orders. `cwd` "" means bubblewrap goes there itself; `remove` is a directory to remove if the
-    worker dies; `files` are opened for bubblewrap; exactly one of `bubblewrap`, `landlock` is set, neither when there are
+    worker dies; `files` are opened for bubblewrap; `cgroup` is a group to make, with what is
+    written into it; exactly one of `bubblewrap`, `landlock` is set, neither when there are
     no walls."""
 
     argv: list[str]
@@ -52,6 +53,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     landlock_abi: int
     landlock: Paths | None
     seccomp: Sockets | None
+    cgroup: str
+    cgroup_files: dict[str, str]
     remove: str
 
     def line(self) -> bytes:
@@ -102,6 +105,8 @@ def build(tier: Tier, command: Command, boundary: Boundary, scratch: Path, progr
         landlock_abi=tier.landlock_abi,
         landlock=_paths(boundary, scratch, command.network, program) if tier.name == "landlock" else None,
         seccomp=_sockets(tier, command.network) if filtered else None,
+        cgroup=cgroup.fresh(tier.cgroup) if tier.cgroup else "",
+        cgroup_files=cgroup.limits(tier.cgroup, command.limits.threads, cgroup.memory_kib()) if tier.cgroup else {},
         remove="" if command.scratch else str(scratch),
     )
 

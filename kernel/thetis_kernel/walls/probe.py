@@ -14,9 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from thetis_kernel.errors import WallError
-from thetis_kernel.walls import bubblewrap, install, landlock, scratch, seccomp
-from thetis_kernel.walls.command import Command
+from thetis_kernel.walls import bubblewrap, cgroup, install, landlock, scratch, seccomp
+from thetis_kernel.walls.command import Command, Limits
 from thetis_kernel.walls.helper import Helpers
 from thetis_kernel.walls.runner import Runner
 from thetis_kernel.walls.tier import Tier
@@ -46,18 +48,26 @@ def probe(search_path: str = "", exclude: tuple[Path, ...] = ()) -> Tier:
     """
     first, why = find_bubblewrap(search_path, exclude)
     if first is not None:
-        return first
+        return with_groups(first)
     second, why_second = find_landlock()
     hint = why or install.here()
     if second is not None:
-        return Tier(
-            name=second.name,
-            sentence=second.sentence,
-            hint=hint,
-            landlock_abi=second.landlock_abi,
-            machine=second.machine,
-        )
+        return msgspec.structs.replace(with_groups(second), hint=hint)
     return Tier(name="none", sentence=f"There is no wall for commands here: {why_second}.", hint=hint)
+
+
+def with_groups(tier: Tier, base: str | None = None) -> Tier:
+    """The tier with limits on whole commands, where a trial shows that they can be set; else as it is.
+
+    `base`: where groups are made, None to look for it.
+    """
+    place = cgroup.find() if base is None else base
+    if not place:
+        return tier
+    cgroup.sweep(place)
+    told = cgroup.sentence(cgroup.limits(place, Limits().threads, cgroup.memory_kib()))
+    grouped = msgspec.structs.replace(tier, cgroup=place, sentence=tier.sentence + told)
+    return tier if _trial(grouped) else grouped
 
 
 def find_bubblewrap(search_path: str = "", exclude: tuple[Path, ...] = ()) -> tuple[Tier | None, str]:
@@ -141,6 +151,8 @@ def _trial(tier: Tier) -> str:
             with Helpers() as helpers:
                 trial = Command(text=text, cwd=inside, writable=(inside,), timeout_ms=_TRIAL_MS)
                 result = Runner(tier, helpers).run(trial)
+        if tier.cgroup and result.notes:
+            return result.notes[0]
         if result.exit_code:
             return f"A trial ended with {result.exit_code}: {result.output.strip()[-200:]}"
     except WallError as error:

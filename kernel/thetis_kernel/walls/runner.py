@@ -205,7 +205,15 @@ class _Run:
 
     def _understood(self) -> dict[str, Any]:
         if not self._answer:
-            return {"code": _LOST, "reason": "lost", "trouble": "it was killed", "leftover": 0, "survivors": 0}
+            return {
+                "code": _LOST,
+                "reason": "lost",
+                "trouble": "it was killed",
+                "leftover": 0,
+                "survivors": 0,
+                "starved": 0,
+                "unlimited": "",
+            }
         answer: dict[str, Any] = json.loads(self._answer)
         if "error" in answer:
             said = self._capture.text().strip()[-500:]
@@ -221,6 +229,12 @@ class _Run:
             self._notes.append(f"Ended: more than {self._command.limits.threads} threads at once.")
         if answer["leftover"] and answer["reason"] == "exit":
             self._notes.append(f"{answer['leftover']} background process(es) were ended with the command.")
+        if answer["starved"]:
+            self._notes.append(
+                f"{answer['starved']} process(es) were ended for want of memory: the command has a limit."
+            )
+        if answer["unlimited"]:
+            self._notes.append(f"It ran without its limits on memory and processes: {answer['unlimited']}.")
         if answer["survivors"]:
             self._notes.append(f"{answer['survivors']} process(es) could not be ended.")
         self._notes += guard.put_back()

@@ -14,7 +14,7 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
 
     `sentence` says in one sentence what it promises, `hint` how to get a better one ("" when this is the best),
     `bwrap` the absolute path of the program, `options` the long options that program knows, `landlock_abi` and
-    `machine` (as uname says) what the kernel offers.
+    `machine` (as uname says) what the kernel offers. `cgroup`: where groups with limits can be made (`cgroup.find`), or "".
     """
 
     name: TierName
@@ -24,3 +24,4 @@ class Tier(msgspec.Struct, frozen=True, kw_only=True):
     options: frozenset[str] = frozenset()
     landlock_abi: int = 0
     machine: str = ""
+    cgroup: str = ""

@@ -1,0 +1,82 @@
+"""Commands in control groups: as far as this machine has them, and in a tree that only looks like them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from thetis_kernel.walls.tier import Tier
+
+from tests.support.terminals import terminal
+from tests.support.walls import Bench, alive, bench, every_wall, mark, wait_until
+
+__all__ = ["bench", "mark"]
+
+
+def mounted() -> str:
+    """Where version 2 can be written here, "" when nowhere."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, place, kind, options, *_ = line.split()
+        if kind == "cgroup2" and "ro" not in options.split(",") and os.access(place, os.W_OK):
+            return place
+    return ""
+
+
+@pytest.fixture
+def groups() -> Iterator[Path]:
+    place = Path(mounted() or pytest.skip("no control groups of version 2 can be written here")) / f"t-{os.getpid()}"
+    try:
+        place.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    yield place
+    place.rmdir()
+
+
+@every_wall
+def test_a_command_is_in_its_group_and_the_group_goes_with_it(tier: Tier, bench: Bench, groups: Path, mark: str) -> None:
+    inside: list[list[str]] = []
+
+    def look(_: str) -> None:
+        inside.extend(group.joinpath("cgroup.procs").read_text().split() for group in groups.glob("thetis-*"))
+
+    result = bench.run(msgspec.structs.replace(tier, cgroup=str(groups)), f"setsid sleep {mark} & echo begun; sleep 0.1",
+                       on_output=look)
+
+    assert result.output == "begun\n" and not any("limits" in note for note in result.notes)
+    assert len(inside) == 1 and len(inside[0]) >= 2
+    assert not list(groups.glob("thetis-*")) and not alive(mark)
+
+
+@every_wall
+def test_a_terminal_is_in_one_too(tier: Tier, bench: Bench, groups: Path) -> None:
+    with terminal(msgspec.structs.replace(tier, cgroup=str(groups)), bench.worktree) as opened:
+        assert opened.says("echo hi") == "hi\n"
+        [group] = groups.glob("thetis-*")
+        assert len(group.joinpath("cgroup.procs").read_text().split()) >= 1
+    assert wait_until(lambda: not list(groups.glob("thetis-*")))
+
+
+@every_wall
+def test_the_limits_are_written_before_the_command_begins(tier: Tier, bench: Bench) -> None:
+    fake = bench.place / "fake"
+    fake.mkdir()
+    (fake / "cgroup.subtree_control").write_text("memory pids\n")
+
+    result = bench.run(msgspec.structs.replace(tier, cgroup=str(fake)), "echo hi")
+
+    [group] = fake.glob("thetis-*")
+    assert result.output == "hi\n" and result.notes == ()
+    assert int(group.joinpath("pids.max").read_text()) >= 2048 and int(group.joinpath("memory.max").read_text()) >= 1 << 30
+    assert group.joinpath("cgroup.procs").read_text() == "0"
+
+
+@every_wall
+def test_where_no_group_can_be_made_the_command_runs_and_the_result_says_so(tier: Tier, bench: Bench) -> None:
+    result = bench.run(msgspec.structs.replace(tier, cgroup=str(bench.place / "gone")), "echo hi")
+
+    assert result.output == "hi\n"
+    assert result.notes == ("It ran without its limits on memory and processes: No such file or directory.",)
