@@ -102,3 +102,13 @@ async def test_what_the_dev_kit_writes_is_not_taken_for_an_edit(tmp_path: Path) 
         assert not red["ok"]
         assert [await opened.gateway.outside.look() for _ in range(3)] == [[], [], []]
         assert await changes(opened, session) == []
+
+
+async def test_what_the_dev_kit_wrote_is_nobody_elses_after_a_restart(tmp_path: Path) -> None:
+    async with gateway(tmp_path, warm=False) as opened:
+        session, _ = await begun(opened)
+        red = await opened.client.devkit(session, "patch-code", path=LOOP, old_text=ENDS, new_text="return (")
+        assert not red["ok"]
+    async with gateway(tmp_path, warm=False) as opened:
+        assert [await opened.gateway.outside.look() for _ in range(3)] == [[], [], []]
+        assert await changes(opened, session) == []

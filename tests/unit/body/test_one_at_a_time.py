@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.service import Bodies
 
 
-async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     order: list[str] = []
     entered, go_on = asyncio.Event(), asyncio.Event()
 
@@ -26,7 +28,7 @@ async def test_going_back_waits_for_a_change_that_runs(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Looking, "list_code", listing)
     monkeypatch.setattr(Bodies, "_roll_back", back)
-    bodies = Bodies(None, None, None, lambda world: None, None)  # type: ignore[arg-type]
+    bodies = Bodies(SimpleNamespace(directory=tmp_path), None, None, lambda world: None, None)  # type: ignore[arg-type]
     changing = asyncio.create_task(bodies.perform("s", "list-code", {"directory": ""}, by="user"))
     await entered.wait()
     going_back = asyncio.create_task(bodies.roll_back("s", "agent", "", "kernel"))

@@ -34,6 +34,11 @@ class BodyRepository:
         self._ready = asyncio.Lock()
         self._there: set[str] = set()
 
+    @property
+    def directory(self) -> Path:
+        """Where the checkouts lie."""
+        return self._worktrees
+
     def worktree(self, session: str) -> Path:
         """Where the conversation's own guests lie, once they do."""
         return self._worktrees / f"conv-{short(session)}"

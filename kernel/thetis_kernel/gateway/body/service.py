@@ -22,6 +22,7 @@ from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import byhand, dependencies, files, history, pending, pins
 from thetis_kernel.gateway.body.common import SHIPPED_TREE, Common
+from thetis_kernel.gateway.body.judged import Judged
 from thetis_kernel.gateway.body.layout import Place, directory_of, is_skill, place_of
 from thetis_kernel.gateway.body.looking import Looking
 from thetis_kernel.gateway.body.merging import BodyMerging
@@ -58,8 +59,7 @@ class Bodies:
         self._resolve = resolve
         self._locks: dict[str, asyncio.Lock] = {}
         self._sources: OrderedDict[tuple[str, str], GuestSource] = OrderedDict()
-        self._judged: dict[tuple[str, str], str] = {}
-        """What was last judged in a worktree, so that only a hand other than the dev kit's is taken for an edit by hand."""
+        self._judged = Judged(repository.directory)
 
     def line(self, session: str) -> asyncio.Lock:
         """Whoever changes something of the conversation's body waits here."""
@@ -219,13 +219,13 @@ class Bodies:
     async def _edited(self, session: str, aspect: str, guest: Path, there: bool) -> dict[str, Any] | None:
         serving = (await self._log.state(session)).guests.get(aspect)
         if not there:
-            self._judged.pop((session, aspect), None)
+            self._judged.put(session, aspect, "")
             return await self._kept(session, aspect, SHIPPED, "user", f"{directory_of(aspect)} was removed by hand", [])
         revision = await asyncio.to_thread(byhand.revision_of, guest, aspect)
         shipped = shipped_guests().get(aspect)
         known = serving.revision if serving else await asyncio.to_thread(byhand.revision_of, shipped, aspect) if shipped else ""
-        if revision in (known, self._judged.get((session, aspect))):
-            self._judged[session, aspect] = revision
+        if revision in (known, self._judged.get(session, aspect)):
+            self._judged.put(session, aspect, revision)
             return None
         before = await self.looking.files_of(aspect, serving)
         names = byhand.changed(before, await asyncio.to_thread(files.texts, guest))
@@ -273,7 +273,7 @@ class Bodies:
 
     async def seen(self, session: str, aspect: str, guest: Path) -> None:
         """What stands in the checkout is the kernel's doing, and no edit by hand."""
-        self._judged[session, aspect] = await asyncio.to_thread(byhand.revision_of, guest, aspect)
+        self._judged.put(session, aspect, await asyncio.to_thread(byhand.revision_of, guest, aspect))
 
     async def settle(self, session: str, aspect: str) -> None:
         """A merge that changed nothing is done."""
@@ -341,7 +341,7 @@ class Bodies:
         answer = await self._judge(session, aspect, guest, by, dependencies.summary(there, after, aspect))
         if not answer["ok"]:
             await asyncio.to_thread(files.replace_packages, guest, dependencies.as_files(there))
-            self._judged[session, aspect] = await asyncio.to_thread(byhand.revision_of, guest, aspect)
+            self._judged.put(session, aspect, await asyncio.to_thread(byhand.revision_of, guest, aspect))
         before, now = {(one.name, one.version) for one in there}, {(one.name, one.version) for one in after}
         changed = [one for one in (after if requirement else there) if (one.name, one.version) in before ^ now]
         return {**answer, "packages": dependencies.told(changed)}
@@ -349,9 +349,9 @@ class Bodies:
     async def _judge(self, session: str, aspect: str, guest: Path, by: str, summary: str) -> dict[str, Any]:
         try:
             source = await asyncio.to_thread(read_guest, guest, aspect)
-            self._judged[session, aspect] = source_digest(source)
+            self._judged.put(session, aspect, source_digest(source))
         except GateError as error:
-            self._judged[session, aspect] = byhand.unreadable(error)
+            self._judged.put(session, aspect, byhand.unreadable(error))
             step = StepResult("source", False, 0.0, diagnostics_of(error))
             return _verdict(aspect, directory_of(aspect), Verdict(False, "", [step]))
         worktree, directory = self.repository.worktree(session), directory_of(aspect)
