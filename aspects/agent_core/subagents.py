@@ -24,7 +24,7 @@ PARTS = {
 }
 """What a brief must say, each under a line that begins with the word (or one that means the same) and a colon."""
 _HEADING = re.compile(r"^[\s#*_>-]*([A-Za-z]+)(?:[ \w,'/-]{0,60})?[*_]*\s*(?::|$)[*_]*", re.MULTILINE)
-LEAST = 4
+LEAST = 2
 """Characters under a heading: `none` says something, nothing does not."""
 
 
