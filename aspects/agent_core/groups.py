@@ -62,6 +62,12 @@ GROUPS: dict[str, Group] = {
         "branch,branches,trunk,main branch,merge,merging,rebase,conflict,conflicts,conflicting,commit,commits,revert,git,"
         "update from",
     ),
+    "transcripts": Group(
+        "other conversations of this repository: listed, searched, read",
+        "list_conversations search_conversations read_conversation",
+        "conversation,conversations,transcript,transcripts,last time,other time,yesterday,last week,we discussed,we decided,"
+        "you told,you said,earlier session,sessions",
+    ),
     "web": Group(
         "pages of the web",
         "",
