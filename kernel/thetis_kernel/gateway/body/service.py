@@ -21,6 +21,7 @@ from thetis_kernel.forge.manifest import NAME
 from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import byhand, dependencies, files, history, pending, pins
+from thetis_kernel.gateway.body.answers import told
 from thetis_kernel.gateway.body.common import SHIPPED_TREE, Common
 from thetis_kernel.gateway.body.judged import Judged
 from thetis_kernel.gateway.body.layout import Place, directory_of, is_skill, place_of
@@ -34,7 +35,6 @@ from thetis_kernel.protocol.gate import Diagnostic, GuestSource, StepResult, Ver
 from thetis_kernel.store.folds import SessionState
 
 Arguments = dict[str, Any]
-MAX_DIAGNOSTICS = 40
 PERSONS = ("diff", "show", "path", "pin", "merge")
 """Operations for people: what a revision changed, all that is known of one, where a guest lies, whether the agent may change
 it, putting it among the root's common guests."""
@@ -353,16 +353,16 @@ class Bodies:
         except GateError as error:
             self._judged.put(session, aspect, byhand.unreadable(error))
             step = StepResult("source", False, 0.0, diagnostics_of(error))
-            return _verdict(aspect, directory_of(aspect), Verdict(False, "", [step]))
+            return told(aspect, directory_of(aspect), Verdict(False, "", [step]))
         worktree, directory = self.repository.worktree(session), directory_of(aspect)
         merging = await asyncio.to_thread(pending.is_open, worktree, directory)
         if merging and (left := await asyncio.to_thread(pending.marks, guest)):
             places = [Diagnostic(path, line, MARK_LEFT) for path, line in left]
-            return _verdict(aspect, directory, Verdict(False, "", [StepResult("merge", False, 0.0, places)]))
+            return told(aspect, directory, Verdict(False, "", [StepResult("merge", False, 0.0, places)]))
         await self._prepare(source.world)
         verdict = await self._forge.verdict(source)
         if not verdict.ok:
-            return _verdict(aspect, directory, verdict)
+            return told(aspect, directory, verdict)
         if merging:
             await asyncio.to_thread(pending.settle, worktree, directory)
         kept = await self._kept(session, aspect, source_digest(source), by, summary, verdict.steps)
@@ -379,7 +379,7 @@ class Bodies:
         if revision != previous:
             await self._log.append(session, Modification(target=aspect, revision=revision, previous=previous, verdict="pass",
                                                          by=by, summary=summary, commit=commit))
-        answer = _verdict(aspect, directory_of(aspect), Verdict(True, revision, steps))
+        answer = told(aspect, directory_of(aspect), Verdict(True, revision, steps))
         gone = revision == SHIPPED and aspect not in shipped_guests()
         return {**answer, "previous": previous, "commit": commit, "changed": revision != previous, "gone": gone}
 
@@ -387,15 +387,6 @@ class Bodies:
 def _base(state: SessionState) -> str:
     """The commit a branch of the body begins at that is not there (any more): the newest one that served, "" for none."""
     return next((change.commit for _, change in reversed(state.modifications) if change.commit), "")
-
-
-def _verdict(aspect: str, directory: str, verdict: Verdict) -> dict[str, Any]:
-    """A verdict as the dev kit answers it; places of diagnostics are paths in the body."""
-    failed = [] if verdict.ok else verdict.steps[-1].diagnostics
-    places = [{"path": f"{directory}/{one.path}" if one.path else directory, "line": one.line, "message": one.message}
-              for one in failed[:MAX_DIAGNOSTICS]]
-    return {"aspect": aspect, "ok": verdict.ok, "revision": verdict.key, "diagnostics": places,
-            "steps": [{"step": step.step, "ok": step.ok, "ms": step.ms} for step in verdict.steps]}
 
 
 def _world(aspect: str) -> World:
