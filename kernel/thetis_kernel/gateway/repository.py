@@ -162,12 +162,19 @@ class Repository:
             await self._log.append(session, SystemNote(text=note, about="commit"))
 
     async def diff(self, session: str) -> client.DiffText:
-        """What the conversation changed since its branch began, uncommitted work included."""
+        """What the conversation has that its trunk has not, uncommitted work included; without a trunk, since it began."""
         state = await self._log.state(session)
         if state.materialised is None:
             return client.DiffText(patch="", files=[])
-        found = await self._ask(git.Diff(root=str(self._paths.root), branch=branch_name(session),
-                                         base=state.materialised.before, uncommitted=True, max_bytes=2 << 20))
+        asked = git.Diff(root=str(self._paths.root), branch=branch_name(session), base=state.materialised.before,
+                         uncommitted=True, max_bytes=2 << 20)
+        trunk = str(state.materialised.data.get("trunk", ""))
+        try:
+            found = await self._ask(msgspec.structs.replace(asked, base="", trunk=trunk) if trunk else asked)
+        except ThetisError as error:
+            if not trunk or error.code != "repo":
+                raise
+            found = await self._ask(asked)  # the trunk is gone
         return client.DiffText(patch=found.patch, truncated=found.truncated,
                                files=[(c.path, c.added, c.removed) for c in found.files])
 
