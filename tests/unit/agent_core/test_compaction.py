@@ -323,6 +323,19 @@ def test_41_rounds_that_are_no_use_back_off_and_say_why(run: Run) -> None:
     assert json.loads(host.kv["compaction"])["wait"] > 0
 
 
+def test_13_with_nothing_to_shed_it_waits_until_the_conversation_has_grown(run: Run) -> None:
+    """Lesson 13; a person's words alone fill the window."""
+    host, begin = host_with(ordinary)
+    for _ in range(9):
+        host.log("user", text=BIG)
+    run(host, begin())
+    waits = json.loads(host.kv["compaction"])["wait"]
+    assert compactions(host) == [] and waits > 24_000
+    reads = host.reads
+    run(host, begin("again"))
+    assert host.reads - reads <= 4, "the log is not read anew for a compaction that is waited with"
+
+
 # -- on demand
 
 
