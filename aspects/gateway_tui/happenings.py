@@ -109,7 +109,8 @@ def branch_op(body: dict[str, Any]) -> list[Block]:
     if op == "restored" and ok and not mapping(body, "data").get("left"):
         return []  # the line of going back says it
     known = {"materialised": "Checked out a worktree", "commit": "Committed", "update": "Updated from trunk", "merge": "Merged",
-             "reset": "Went back", "restored": "Files put back"}  # fmt: skip
+             "reset": "Went back", "restored": "Files put back", "merge-open": "A merge is open",
+             "abort": "Gave a merge up", "merge-guests": "Guests merged"}  # fmt: skip
     words = known.get(op, f"Branch: {op}") if ok else f"Branch: {op} failed"
     title = f"{words} at {after}" if op == "materialised" and after else f"{words} {after}".rstrip()
     detail = text(body, "detail")
