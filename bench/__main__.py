@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_BENCHES = {"__init__", "__main__", "report"}
+NOT_BENCHES = {"__init__", "__main__", "report", "seeded"}
 
 
 def figures(module: Path) -> list[str]:

@@ -27,6 +27,7 @@ from thetis_tui.keeping import Keeper
 from thetis_tui.leaving import Leaving
 from thetis_tui.logs import Logs
 from thetis_tui.messages import Told
+from thetis_tui.notices import Level, Notices
 from thetis_tui.performing import Performing
 from thetis_tui.questions import Questions
 from thetis_tui.sanitise import visible
@@ -70,7 +71,8 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
     ]
 
     def __init__(
-        self, connect: Connect, *, conversation: str = "", theme: str = "thetis-dark", keep: Path | None = None
+        self, connect: Connect, *, conversation: str = "", theme: str = "thetis-dark", keep: Path | None = None,
+        notices: Level = "all",
     ) -> None:
         from thetis_tui.commands.palette import CommandProvider
 
@@ -80,7 +82,7 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-high"), (30, "-tall")]
         for known in THEMES:
             self.register_theme(known)
-        self.theme = theme
+        self.theme = theme if theme in self.available_themes else "thetis-dark"
         self.state = State()
         self.keeper = Keeper(keep)
         self.keeper.load(self.state)
@@ -90,6 +92,7 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
         self.asking = Asking(self)
         self.questions = Questions(self)
         self.finding = Finding(self)
+        self.notices = Notices(self, notices)
         self.desk = Desk(self.state)
         self.wanted = conversation
         """The conversation to open first, until it is open."""
@@ -202,6 +205,7 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
                     self.speech.learn_queue(event.session)
                 self.desk.stored(tell)
                 self.asking.heard(tell.event)
+                self.notices.heard(tell.event)
                 self.questions.heard(tell.event)
                 self.refresh_soon()
             case c.Notice(level=level, message=text, hint=hint):
@@ -253,6 +257,7 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
             if isinstance(over, Living):
                 over.refresh_state()
         self.leaving.look()
+        self.notices.look()
 
     def refresh_soon(self) -> None:
         """Show the state shortly; a burst of news costs one refresh."""
@@ -358,17 +363,18 @@ def run(
     left: Callable[[str], None] | None = None,
     theme: str = "thetis-dark",
     keep: Path | None = None,
+    notices: Level = "all",
 ) -> int:
     """Run the screen until the person leaves; returns the exit status.
 
     `connect` is awaited in this function's event loop after the first paint. `conversation`: an id or prefix to open.
-    `keep`: a file for drafts and the like, None for none.
+    `keep`: a file for drafts and the like, None for none. `theme` and `notices` as the settings name them.
     `leave` is awaited after the screen is gone, on every way out; then `left` is told the conversation looked at last.
     """
     from thetis_tui.fatal import end_on_signals
 
     gc.disable()  # until the first paint: nothing made before it is garbage (measured: 8 % of the way there)
-    app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep)
+    app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep, notices=notices)
 
     async def main() -> None:
         with end_on_signals(lambda: app.exit(0)):

@@ -98,9 +98,18 @@ class ToPrompt(Command):
 
 class Theme(Command):
     id = "theme"
-    title = "Switch between dark and light"
-    help = "Use the other theme."
+    title = "Switch the theme"
+    help = "Go to the next theme, or to the named one: dark, light, contrast, ansi. `theme` under [screen] makes it stay."
     slash = "theme"
+    argument = "[name]"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        app.theme = "thetis-light" if app.current_theme.dark else "thetis-dark"
+        from thetis_tui.themes import THEMES
+
+        names = [theme.name.removeprefix("thetis-") for theme in THEMES]
+        wanted = argument.removeprefix("thetis-")
+        if wanted and wanted not in names:
+            app.say(f"There is no theme {wanted}.", hint="Themes: " + ", ".join(names) + ".", level="warn")
+            return
+        now = app.theme.removeprefix("thetis-")
+        app.theme = f"thetis-{wanted or names[(names.index(now) + 1) % len(names)]}"

@@ -39,7 +39,8 @@ def screen(arguments: argparse.Namespace) -> int:
         for found in opened:
             await found.close()
 
-    return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation, keep=paths.screen)
+    return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation, keep=paths.screen,
+               theme=loaded.settings.screen.theme, notices=loaded.settings.screen.notices)
 
 
 def _farewell(session: str) -> None:

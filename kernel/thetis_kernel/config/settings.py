@@ -7,7 +7,7 @@ money, sends data elsewhere or runs something.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -116,6 +116,16 @@ class Paths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     skills: list[str] = []
 
 
+class Screen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[screen]: how it looks and how it calls. `theme`: dark, light, of high contrast, or the terminal's own colours.
+
+    `notices`, for who looks elsewhere: all (the window's title, a bell, the terminal's own notices), bell, title, off.
+    """
+
+    theme: Literal["thetis-dark", "thetis-light", "thetis-contrast", "thetis-ansi"] = "thetis-dark"
+    notices: Literal["all", "bell", "title", "off"] = "all"
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. `tools` holds one table a tool guest, handed to that tool alone; `providers` and `models`: see there."""
 
@@ -131,6 +141,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Context = Context()
     tool_groups: ToolGroups = ToolGroups()
     dependencies: Dependencies = Dependencies()
+    screen: Screen = Screen()
     modes: dict[str, ModeTable] = {}
     tools: dict[str, dict[str, Any]] = {}
     providers: list[Provider] = []
@@ -156,5 +167,6 @@ ENVIRONMENT = {
     "THETIS_MAX_DOLLARS": "agent.max_dollars",
     "THETIS_UNWALLED": "walls.unwalled",
     "THETIS_IDLE_MINUTES": "worker.idle_minutes",
+    "THETIS_THEME": "screen.theme",
 }
 """Environment variables that win over every file."""

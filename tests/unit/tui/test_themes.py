@@ -1,4 +1,4 @@
-"""Both themes can be read: contrast as WCAG measures it."""
+"""The themes can be read (but for the one that leaves the colours to the terminal): contrast as WCAG measures it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def contrast(one: str, two: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("theme", [theme for theme in THEMES if not theme.ansi], ids=lambda theme: theme.name)
 def test_text_can_be_read_on_everything_it_stands_on(theme: Theme) -> None:
     colors = theme.to_color_system().generate()
     for ground in ("background", "surface", "panel"):
