@@ -120,7 +120,7 @@ def test_the_inbox_reads_the_same(tmp_path):
     assert shape(real) == shape(json.loads(AgentHost().imports["session.poll-inbox"]()))
 
 
-@pytest.mark.parametrize("host", [AgentHost, lambda: GoldenHost(GOLDEN["an ordinary conversation"])])
+@pytest.mark.parametrize("host", [AgentHost, lambda: GoldenHost(GOLDEN["an interrupted conversation"])])
 def test_a_model_answers_in_the_same_fields(tmp_path, host):
     request = json.dumps({"system": "", "messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]})
     real = json.loads(real_imports(tmp_path)["llm.complete"](request))

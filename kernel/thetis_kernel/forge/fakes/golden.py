@@ -10,7 +10,7 @@ from typing import Any
 
 from thetis_kernel.forge.fakes.agent import MODEL, AgentHost
 from thetis_kernel.forge.fakes.host import dumps, loads_object
-from thetis_kernel.forge.fakes.log import Log, conversation
+from thetis_kernel.forge.fakes.log import Log
 from thetis_kernel.protocol import events as ev
 from thetis_kernel.protocol.ids import new_call_id, new_session_id, new_turn_id, short
 
@@ -117,7 +117,6 @@ def compacted(session: str, turn: str) -> Log:
 
 
 GOLDEN: dict[str, Callable[[str, str], Log]] = {
-    "an ordinary conversation": lambda session, turn: conversation(session, turn, MODEL),
     "an interrupted conversation": interrupted,
     "a conversation with another model": strange,
     "a conversation that was summed up": compacted,
