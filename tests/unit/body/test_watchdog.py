@@ -117,3 +117,37 @@ async def test_one_that_passes_no_longer_leaves_the_shipped_one(bench: Bench) ->
 async def test_what_is_not_the_guests_fault_is_not_counted(bench: Bench, kind: str) -> None:
     await bench.serve("one")
     assert not await bench.failed(kind) and bench.serving() == "one"
+
+
+async def test_a_tool_is_tried_on_its_earlier_revision_after_three_hard_failures_alone(bench: Bench) -> None:
+    await bench.serve("one")
+    await bench.serve("two")
+    assert [await bench.dog.tripped("s", AGENT, kind) for kind in ("error", "type", "trap", "timeout")] == [None] * 4
+    bench.now += WINDOW_S + 1
+    assert [await bench.dog.tripped("s", AGENT, "memory") for _ in range(FAILURES - 1)] == [None] * (FAILURES - 1)
+    target = await bench.dog.tripped("s", AGENT, "memory")
+    assert target is not None and target.revision == "one" and bench.serving() == "two"  # nothing is done yet
+    assert await bench.dog.put_back("s", AGENT, "memory", "why") and bench.serving() == "one"
+    assert [incident.code for incident in bench.log.incidents] == ["guest-put-back"]
+
+
+async def test_a_tool_without_an_earlier_revision_stays_and_so_does_the_shipped_one(bench: Bench) -> None:
+    assert [await bench.dog.tripped("s", AGENT, "trap") for _ in range(FAILURES)] == [None] * FAILURES
+    await bench.serve("one")
+    assert [await bench.dog.tripped("s", AGENT, "trap") for _ in range(FAILURES)] == [None] * FAILURES
+
+
+async def test_an_input_that_is_to_blame_is_told_and_the_count_begins_anew(bench: Bench) -> None:
+    await bench.serve("one")
+    await bench.serve("two")
+    found = [await bench.dog.tripped("s", AGENT, "trap") for _ in range(FAILURES)]
+    assert found[-1] is not None
+    await bench.dog.blame_input("s", AGENT, "trap", "why")
+    assert bench.serving() == "two" and [incident.code for incident in bench.log.incidents] == ["guest-input"]
+    assert await bench.dog.tripped("s", AGENT, "trap") is None
+
+
+async def test_a_resting_watchdog_puts_nothing_back(bench: Bench) -> None:
+    await bench.serve("one")
+    resting = Watchdog(bench.bodies, bench.log, lambda: bench.now, resting=True)  # type: ignore[arg-type]
+    assert not await resting.failed("s", AGENT, "trap", "why") and bench.serving() == "one"
