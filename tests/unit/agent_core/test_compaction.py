@@ -296,8 +296,8 @@ def test_a_full_window_is_compacted_once_and_asked_again(run: Run) -> None:
 
 def test_40_a_window_that_stays_full_is_not_asked_for_ever(run: Run) -> None:
     host, begin = host_with(lambda request: ordinary(request) if summary(request) else reply(end="context-overflow"))
-    grown(host, rounds=4)
-    outcome = run(host, begin())
+    grown(host, rounds=16)  # so that there would be something left to shed
+    outcome = run(host, begin(model={"id": "m1", "window": 200_000, "max_output": 1_000}))
     assert outcome["stopped_by"] == "model-error" and len(asked(host)) == 2
 
 
