@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -252,3 +253,10 @@ def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) 
     assert seen["modules"] == [] and seen["env"] == {} and not seen["skew"]
 
 
+async def test_a_gates_directory_goes_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    verdict = await judged(tool("x: int = ''\n" + TOOL_MAIN))
+    assert verdict.steps[-1].step == "ty"
+    with pytest.raises(DeadlineExceeded):
+        await DisposableJudge(fds_later, seconds=0.3)(JudgeGuest(tool("while True: pass\n" + TOOL_MAIN), "k"))
+    assert not list(tmp_path.glob("thetis-gate-*"))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 
 from thetis_kernel.errors import ChildError, PeerGone
 from thetis_kernel.protocol.gate import JudgeGuest, Verdict
@@ -20,6 +24,22 @@ AT_ONCE = 2
 
 SPARE_S = 90.0
 """How long a spare waits for the next edit; a person or a model that mends something is back sooner."""
+
+
+SCRATCH = "thetis-gate-"
+SCRATCH_S = 3600.0
+"""A gate host lives for a few minutes at most; a directory older than that was left by a gateway that was killed."""
+
+
+def sweep_scratch() -> None:
+    """Remove what gate hosts of killed gateways left in the system's directory for such things, of this user's alone."""
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        try:
+            found = path.lstat()
+        except OSError:
+            continue  # its own gateway was first
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and time.time() - found.st_mtime > SCRATCH_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class DisposableJudge:
@@ -39,6 +59,7 @@ class DisposableJudge:
         self._spare: tuple[str, asyncio.Task[Child]] | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._swept = False
 
     async def __call__(self, ask: JudgeGuest) -> Verdict:
         """The verdict. Raises PeerGone with how the host ended when the candidate brought it down, DeadlineExceeded,
@@ -78,7 +99,10 @@ class DisposableJudge:
     async def _spawn(self, world: str) -> Child:
         """A gate host with a directory of its own to write to, which is removed when the process has ended."""
         fds = await self._fds("compiler", world)
-        scratch = tempfile.mkdtemp(prefix="thetis-gate-")
+        if not self._swept:
+            self._swept = True
+            await asyncio.to_thread(sweep_scratch)
+        scratch = tempfile.mkdtemp(prefix=SCRATCH)
         settings = {"THETIS_SCRATCH": scratch}
         try:
             return await spawn(Plan("gate", fds=fds, settings=settings), name=f"the gate of a {world}",
