@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
-from thetis_kernel.errors import RepoError, StoreError, ThetisError, UsageError
+from thetis_kernel.errors import IpcError, RepoError, StoreError, ThetisError, UsageError
 from thetis_kernel.gateway.branches.git import Git
 from thetis_kernel.gateway.timemachine.keeping import Keeping
 from thetis_kernel.protocol import git, snapshots
@@ -72,12 +72,14 @@ class TimeMachine:
             if not state.rewinds:
                 raise UsageError("Nothing was rewound in this conversation.", code="nothing-to-undo")
             at, _ = state.rewinds[-1]
-            since = await asyncio.to_thread(self._log.store.read, session, at, 1000)
+            last, *since = await asyncio.to_thread(self._log.store.read, session, at - 1, 1000)
             if any(isinstance(event.body, User | TurnStarted) for event in since):
                 raise UsageError("Something was said since that rewind, so taking it back would lose the place.",
                                  hint="Rewind to a message, or fork: the log keeps everything.")
-            done = [event.body for event in since if isinstance(event.body, BranchOp) and event.body.op == RESTORED]
-            tree = str(done[-1].data.get("kept", "")) if done else ""
+            tree = ""
+            if isinstance(last.body, Rewind) and last.body.tree:  # kept first thing, before a file went back
+                tree = await self._git.ask(snapshots.FindSnapshot(
+                    root=self._git.root, branch=branch_name(session), session=session, seq=at, ts_ms=last.ts_ms))
             await self._log.append(session, Rewind(to_seq=at - 1, tree=tree))
             return await self._go_back(session, "", tree)
 
@@ -164,13 +166,16 @@ class TimeMachine:
         tip = state.branch.after if state.branch else ""
         branch = branch_name(session)
         try:
-            done = await self._git.ask(snapshots.RestoreSnapshot(
+            done = await self._put_back(snapshots.RestoreSnapshot(
                 root=self._git.root, branch=branch, commit=tree, session=session, seq=state.seq, known=self._git.known))
             made = await self._git.ask(git.CommitTurn(
                 root=self._git.root, branch=branch, known=self._git.known,
                 message=f"Back to earlier files\n\nThetis-Conversation: {session}\n"))
         except StoreError:
             raise
+        except IpcError as error:
+            raise ThetisError(f"Not all files are back yet: {error.message}", code="rewind-unfinished",
+                              hint="The rest goes back before the next turn begins.") from error
         except ThetisError as error:
             await self._log.append(session, BranchOp(op=RESTORED, ok=False, detail=str(error), data={"tree": tree}))
             await self._log.append(session, Incident(code="rewind-failed", message=f"The files did not go back: {error}"))
@@ -180,6 +185,14 @@ class TimeMachine:
             data={"tree": tree, "kept": done.before, "written": done.written, "removed": done.removed,
                   "left": [[each.path, each.why] for each in done.kept[:50]]}))
         return done
+
+
+    async def _put_back(self, ask: snapshots.RestoreSnapshot) -> snapshots.Restored:
+        """Ask a second time when the git host dies at it; what it had done by then counts."""
+        try:
+            return await self._git.ask(ask)
+        except IpcError:
+            return await self._git.ask(ask)
 
 
 def _text(event: Event) -> str:
