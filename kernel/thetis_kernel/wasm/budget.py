@@ -7,6 +7,7 @@ every tick and the thread's own processor clock decides. Waiting inside WASI (a 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 WALL_FACTOR = 10
 """Wall-clock time inside wasm may be this many times the budget of processor time."""
@@ -21,6 +22,8 @@ class Budget:
         self._cpu_outside = self._wall_outside = self._slept = 0.0
         self._import_cpu = self._import_wall = 0.0
         self._in_import = False
+        self.resumed: Callable[[], None] | None = None
+        """Called when wasm runs again after an import; must not block."""
 
     def start(self) -> None:
         """The call begins on this thread."""
@@ -34,6 +37,8 @@ class Budget:
         self._in_import = False
         self._cpu_outside += time.thread_time() - self._import_cpu
         self._wall_outside += time.monotonic() - self._import_wall
+        if self.resumed is not None:
+            self.resumed()
 
     def charge(self, seconds: float) -> None:
         """Take time off the budget: a guest that sleeps spends it."""

@@ -93,6 +93,11 @@ class GuestCall:
         aborted = stopping is not None and now - stopping > grace and not self._host.budget.in_import
         return aborted or self._host.budget.overdue(now, grace)
 
+    @property
+    def in_import(self) -> bool:
+        """Whether the host answers an import of it now."""
+        return self._host.budget.in_import
+
     def give_up(self) -> None:
         """Give whoever waits the error of a call that is stuck."""
         self._host.stopped = self._host.stopped or ("abort" if self._abort.fired else "timeout")
@@ -112,6 +117,7 @@ class GuestCall:
         native.current.call = self._host
         stdout, stderr = Captured(self._limits.output_bytes), Captured(self._limits.output_bytes)
         try:
+            self._host.budget.resumed = engine.ticker().rouse
             with engine.ticker().running(self):
                 answer = self._call_in_fresh_store(clean, stdout, stderr)
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:

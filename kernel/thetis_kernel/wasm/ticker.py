@@ -18,6 +18,8 @@ GRACE_S = 2.0
 """A call that should have stopped this long ago is stuck: wasm stops within two ticks."""
 
 _WATCH_TICKS = 50
+DOZE_S = 0.5
+"""Between two ticks while every call is inside an import, which the clock does not concern: a turn may sleep there for hours."""
 
 
 class Watched(Protocol):
@@ -31,6 +33,11 @@ class Watched(Protocol):
         """Tell whoever waits for it. Called once; must not block."""
         ...
 
+    @property
+    def in_import(self) -> bool:
+        """Whether it is in the host's hands now, and no wasm of it runs."""
+        ...
+
 
 class Ticker:
     """Calls `advance` every TICK_MS while any call runs; waits without cost while none does."""
@@ -41,6 +48,8 @@ class Ticker:
         self._calls: set[Watched] = set()
         self._given_up: set[Watched] = set()
         self._wake = threading.Event()
+        self._dozing = False
+        self._roused = threading.Event()
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
@@ -49,6 +58,7 @@ class Ticker:
         with self._lock:
             self._calls.add(call)
             self._wake.set()
+            self.rouse()
             if self._thread is None or not self._thread.is_alive():  # not alive: this is a forked child
                 self._thread = threading.Thread(target=self._tick, name="wasm-epoch", daemon=True)
                 self._thread.start()
@@ -61,6 +71,11 @@ class Ticker:
                 if not self._calls:
                     self._wake.clear()
 
+    def rouse(self) -> None:
+        """Wasm of some call runs again."""
+        if self._dozing:
+            self._roused.set()
+
     def stuck_calls(self) -> int:
         """How many calls have been given up and are still not back."""
         with self._lock:
@@ -70,11 +85,21 @@ class Ticker:
         ticks = 0
         while True:
             self._wake.wait()
-            time.sleep(TICK_MS / 1000)
+            self._dozing = True  # before the look: who leaves an import after it rouses
+            if self._asleep():
+                self._roused.wait(DOZE_S)
+            else:
+                time.sleep(TICK_MS / 1000)
+            self._dozing = False
+            self._roused.clear()
             self._advance()
             ticks += 1
             if ticks % _WATCH_TICKS == 0:
                 self._watch(time.monotonic())
+
+    def _asleep(self) -> bool:
+        with self._lock:
+            return bool(self._calls) and all(call.in_import for call in self._calls)
 
     def _watch(self, now: float) -> None:
         with self._lock:

@@ -213,6 +213,8 @@ def test_a_wait_runs_after_the_calls_before_it(context: TurnContext) -> None:
 
     def answer(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if name == "spawn":
+            with gateway.looked:  # slow, and slower still than a wait that did not wait for it
+                gateway.looked.wait_for(lambda: "look" in gateway.asked, 0.3)
             gateway.states[arguments["label"]] = "done"
             return {"child": arguments["label"], "label": arguments["label"]}
         return gateway.answer(name, arguments)
@@ -220,7 +222,7 @@ def test_a_wait_runs_after_the_calls_before_it(context: TurnContext) -> None:
     context.agents = answer
     task = "Objective: " + "look " * 20
     calls: list[dict[str, Any]] = [
-        {"id": f"c{n}", "name": "spawn_agent", "op": "agents.spawn", "op-args": {"label": f"l{n}", "task": task}} for n in range(6)]
+        {"id": f"c{n}", "name": "s", "op": "agents.spawn", "op-args": {"label": f"l{n}", "task": task}} for n in range(6)]
     calls.append({"id": "w", "name": "wait", "op": "wait.until", "op-args": {"until": "all"}})
     results = invoke_many(context, json.dumps(calls))
     assert [len(json.loads(results[-1]["content"])["agents"])] == [6]
