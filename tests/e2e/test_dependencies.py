@@ -92,6 +92,7 @@ async def test_a_pinned_guest_is_not_changed_by_the_agent(tmp_path: Path, index:
         assert pinned["pinned"]
         for name, arguments in (
             ("write-code", {"path": MAIN, "contents": "x = 1"}), ("roll-back", {"aspect": "tool/word-count", "revision": ""}),
+            ("update-code", {"aspect": ""}),
             ("add-dependency", {"aspect": "tool/word-count", "requirement": "small", "name": ""})):  # fmt: skip
             with pytest.raises(ThetisError, match="pinned") as error:
                 await opened.gateway.bodies.perform(session, name, arguments, by="agent")

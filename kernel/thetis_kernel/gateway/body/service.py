@@ -73,6 +73,9 @@ class Bodies:
         """
         if by != "user" and name in PERSONS:
             raise UsageError(f"There is no operation devkit.{name}.", code="bad-arguments")
+            state = await self._log.state(session)
+            for aspect in [str(arguments["aspect"])] if arguments["aspect"] else state.guests:
+                pins.check(state, aspect, by)
         if name == "update-code":
             return await self.merging.update(session, str(arguments["aspect"]), by)
         if name == "merge":
