@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -156,3 +158,23 @@ async def test_progress_is_told(base: Path, tmp_path: Path) -> None:
             await child.peer.call(Clone(url=f"{server.url}/ok/one.git", place=str(tmp_path / "c"), literal=True))
     assert told
     assert all(0 <= one.done <= one.total for one in told)
+
+
+@pytest.mark.parametrize(("bound", "value", "words"), [
+    ("MAX_RECEIVED", 1, "larger than"), ("MAX_ENTRIES", 2, "more than a clone may hold"),
+    ("MAX_TREE_BYTES", 3, "more than a clone may hold"), ("KEPT_FREE", 1 << 60, "disk is nearly full"),
+])  # fmt: skip
+def test_what_is_too_much_is_not_written(base: Path, tmp_path: Path, bound: str, value: int, words: str) -> None:
+    """Bounds of what comes, of what it would become, and of the disk; nothing is checked out that breaks one."""
+    code = (
+        "import sys, pathlib; from thetis_kernel.repo import clone as c; from thetis_kernel.repo.job import Job\n"
+        "c.isolate(); setattr(c, sys.argv[1], int(sys.argv[2]))\n"
+        "try: c.clone(sys.argv[3], pathlib.Path(sys.argv[4]), '', 0, Job(), lambda *told: None)\n"
+        "except c.RepoError as error: print(error.kind, error)"
+    )
+    place = tmp_path / "c"
+    with git_server(base) as server:
+        command = [sys.executable, "-c", code, bound, str(value), f"{server.url}/ok/one.git", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("too-large") and words in done.stdout, done.stdout + done.stderr
+    assert [path.name for path in place.iterdir()] == [".git"]

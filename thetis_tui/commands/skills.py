@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits
 from textual.content import Content
+from textual.markup import escape
 from thetis_kernel.protocol.skills import Card
 
 from thetis_tui.commands.base import Command
@@ -46,7 +47,8 @@ def _providing(cards: list[Card]) -> Any:
     class SkillProvider(_Source):
         """Skills by name and by what they are for."""
 
-        shown: ClassVar[list[tuple[str, str]]] = [(one_line(card.name), one_line(card.brief)) for card in cards]
+        # The palette reads what it shows below a name as markup, and a brief is anybody's text.
+        shown: ClassVar[list[tuple[str, str]]] = [(one_line(card.name), escape(one_line(card.brief))) for card in cards]
 
         async def discover(self) -> Hits:
             for name, brief in self.shown:

@@ -48,7 +48,7 @@ def _lint(directory: Path, *, json: bool) -> int:
         print(msgspec.json.encode(found.problems).decode())
     else:
         _tell(found.problems)
-        print(f"{len(found.skills)} skills can be used.")
+        print("1 skill can be used." if len(found.skills) == 1 else f"{len(found.skills)} skills can be used.")
     return 1 if any(problem.fatal for problem in found.problems) else 0
 
 
