@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.gateway import guests
-from thetis_kernel.gateway.body import files, looking, merging, service
+from thetis_kernel.gateway.body import files, looking, merging, repository
 from thetis_kernel.gateway.body.common import COMMON
 from thetis_kernel.protocol.events import BranchOp, Incident, Modification
 
@@ -41,8 +41,8 @@ async def serving(opened: Opened, session: str, aspect: str) -> str:
 
 async def in_common(opened: Opened, directory: str) -> dict[str, str]:
     """The common guest's files, as they are committed."""
-    repository = opened.gateway.bodies.repository
-    return await repository.files(await repository.tip(COMMON), directory)
+    bodies = opened.gateway.bodies.repository
+    return await bodies.files(await bodies.tip(COMMON), directory)
 
 
 async def test_what_a_conversation_made_is_what_later_ones_begin_with(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def shipped_changed(monkeypatch: pytest.MonkeyPatch, where: Path, old: str, new:
         shutil.copytree(shipped_guests()[AGENT], agent)
     (agent / "markers.py").write_text((agent / "markers.py").read_text().replace(old, new))
     now = {**shipped_guests(), AGENT: agent}
-    for module in (service, looking, merging, guests):
+    for module in (repository, looking, merging, guests):
         monkeypatch.setattr(module, "shipped_guests", lambda: now)
 
 

@@ -21,6 +21,7 @@ from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.body.dependencies import Packages
 from thetis_kernel.gateway.body.door import DevKitDoor
 from thetis_kernel.gateway.body.outside import Outside
+from thetis_kernel.gateway.body.project import BranchGuests, ProjectRepository, is_one
 from thetis_kernel.gateway.body.repository import BodyRepository
 from thetis_kernel.gateway.body.revalidation import Revalidation
 from thetis_kernel.gateway.body.service import Bodies
@@ -105,7 +106,11 @@ class Gateway:
                                  self.settings.context.summary_model)
         self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
         self.artifacts = ArtifactStore(paths.artifacts)
-        self.bodies = Bodies(BodyRepository(self.fleet, paths), Forge(self.artifacts, self.judge), self.log,
+        self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
+        own_guests = (ProjectRepository(self.fleet, paths, tree, self.repository.ensure_worktree, lambda: self.log.scrubber.known)
+                      if is_one(paths.root, tree) else BodyRepository(self.fleet, paths))
+        checkouts = paths.worktrees if own_guests.in_project else paths.bodies
+        self.bodies = Bodies(own_guests, Forge(self.artifacts, self.judge), self.log,
                              lambda world: self.fleet.runtimes("compiler", world),
                              Packages(paths.base / "packages", self.settings.dependencies.index, self.consent.allowed))
         self.guests = Guests(self.fleet, shipped_artifacts(), self.settings.tools, None if safe else self.bodies,
@@ -113,7 +118,6 @@ class Gateway:
         self.watchdog = Watchdog(self.bodies, self.log, resting=safe)
         self.renderer = Renderer(self.fleet, self.guests, self.watchdog)
         self.pages = Pages(self.log, self.renderer)
-        self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)
         self.modes = Modes.of(self.settings)
         self.turns = Turns(self.log, self.repository, self.guests, self.models, self.settings, self.modes, self.watchdog,
                            self.changed)
@@ -145,14 +149,18 @@ class Gateway:
         self.turns.before.append(self.skills.offer)
         if not safe:
             self.turns.before.append(self.bodies.merging.look)
+        if own_guests.in_project and not safe:
+            branch_guests = BranchGuests(self.bodies, tree)
+            self.turns.before.append(branch_guests.look)
+            self.merging.red = branch_guests.red
         self.children = self._children()
         self.repository.run_setup = self.workers.set_up
         self.conversations = Conversations(
             self.log, self.models, self.spending, paths.root, paths.worktrees, self.modes, self.settings.agent.default_mode,
             self.settings.model.default,
             self._turn_runs, self.fleet.parked)
-        self.revalidation = Revalidation(self.bodies, self.log, paths.bodies, self.conversations.find, self.fleet.runtimes)
-        self.outside = Outside(self.bodies, paths.bodies, self.conversations.find, self.broadcast.publish)
+        self.revalidation = Revalidation(self.bodies, self.log, checkouts, self.conversations.find, self.fleet.runtimes)
+        self.outside = Outside(self.bodies, checkouts, self.conversations.find, self.broadcast.publish)
         self.conversations.children = self.children.glance
         self._close_requested = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -191,7 +199,8 @@ class Gateway:
             gateway._warm(gateway.guests.agent())
             gateway._warm(tidy(gateway.artifacts, store, ArtifactStore(shipped_artifacts())))
             if not safe:
-                gateway._warm(gateway.outside.watch())
+                if not gateway.bodies.repository.in_project:  # there the agent itself writes into the checkout
+                    gateway._warm(gateway.outside.watch())
                 gateway._warm(gateway._look_at_common())
                 gateway._warm(gateway._judge_again())
         return gateway

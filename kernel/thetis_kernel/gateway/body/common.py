@@ -16,12 +16,10 @@ from thetis_kernel import crash
 from thetis_kernel.errors import RepoError, ThetisError
 from thetis_kernel.gateway.body import files
 from thetis_kernel.gateway.body.layout import directory_of
-from thetis_kernel.gateway.body.repository import BodyRepository
+from thetis_kernel.gateway.body.repository import SHIPPED_TREE, BodyRepository
 
 COMMON = "common"
 """Stands where a conversation's id does; no id begins like this."""
-SHIPPED_TREE = ".shipped"
-"""Below it, at a guest's directory, the shipped guest that one was last brought up to."""
 BASE_TREE = ".base"
 """The same for the common guest a conversation's own was last brought up to."""
 _INDEX = ".common"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from thetis_kernel.errors import UsageError
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.gateway.body import byhand, files, pending, pins
-from thetis_kernel.gateway.body.common import BASE_TREE, SHIPPED_TREE, Common, Upstream
+from thetis_kernel.gateway.body.common import BASE_TREE, Common, Upstream
 from thetis_kernel.gateway.body.layout import directory_of
+from thetis_kernel.gateway.body.repository import SHIPPED_TREE
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.protocol.events import SHIPPED, BranchOp, Incident, Modification
 from thetis_kernel.protocol.ids import short
@@ -38,6 +39,8 @@ class BodyMerging:
 
     async def adopt(self, session: str) -> None:
         """A new conversation begins with the common guests."""
+        if self._bodies.repository.in_project:
+            return
         for aspect, revision in sorted((await self._common.revisions()).items()):
             await self._log.append(session, Modification(
                 target=aspect, revision=revision, previous=SHIPPED, verdict="pass", by="kernel", summary=ADOPTED,
@@ -45,6 +48,7 @@ class BodyMerging:
 
     async def update(self, session: str, aspect: str, by: str) -> Answer:
         """The contract's `update-code`. Raises UsageError for a guest the conversation has none of its own of."""
+        self._refuse_in_project("update_from_trunk brings them up to date.")
         async with self._bodies.line(session):
             own = sorted((await self._log.state(session)).guests)
             if aspect and aspect not in own:
@@ -57,6 +61,7 @@ class BodyMerging:
 
         {"ok", "guests": [...], "merged": [aspects], "commit"}. Raises UsageError when it has none of its own.
         """
+        self._refuse_in_project("`thetis merge` merges them.")
         async with self._bodies.line(session), self._common.lock:
             own = sorted((await self._log.state(session)).guests)
             wanted = [aspect] if aspect else own
@@ -84,7 +89,7 @@ class BodyMerging:
     async def look(self, session: str) -> None:
         """Once in a gateway's life: shipped guests that have changed are merged under the conversation's own, by themselves
         where that goes; where it does not, an incident says so and the conversation's own goes on serving."""
-        if session in self._looked:
+        if session in self._looked or self._bodies.repository.in_project:
             return
         self._looked.add(session)
         async with self._bodies.line(session):
@@ -95,6 +100,8 @@ class BodyMerging:
     async def look_at_common(self) -> list[str]:
         """The same for the common guests; a sentence for each that could not be."""
         told: list[str] = []
+        if self._bodies.repository.in_project:
+            return told
         async with self._common.lock:
             for aspect in sorted(await self._common.revisions()):
                 there, now = await self._common.guest(aspect), await self._shipped(aspect)
@@ -107,8 +114,12 @@ class BodyMerging:
                 else:
                     why = f"both changed {', '.join(merged.conflicts)}" if merged.conflicts else RED_TOGETHER
                     told.append(f"The shipped {aspect} has changed, and this project's common one cannot follow by itself: "
-                                f"{why}. It goes on serving. `thetis self update` and `thetis self merge` of a conversation settle it.")
+                                f"{why}. It goes on serving; a conversation's `thetis self update` and `merge` settle it.")
         return told
+
+    def _refuse_in_project(self, hint: str) -> None:
+        if self._bodies.repository.in_project:
+            raise UsageError("In a checkout of Thetis the guests are a part of the project.", code="in-project", hint=hint)
 
     async def _update(self, session: str, aspect: str, by: str) -> Answer:
         state = await self._log.state(session)

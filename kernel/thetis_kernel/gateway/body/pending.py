@@ -10,7 +10,8 @@ import shutil
 from pathlib import Path
 
 from thetis_kernel.gateway.body import files
-from thetis_kernel.gateway.body.common import BASE_TREE, SHIPPED_TREE
+from thetis_kernel.gateway.body.common import BASE_TREE
+from thetis_kernel.gateway.body.repository import SHIPPED_TREE
 
 _PENDING = ".pending"
 _MARKS = ("<<<<<<< ", ">>>>>>> ")

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from thetis_kernel.errors import RepoError
+from thetis_kernel.forge.builtin import shipped_guests
+from thetis_kernel.gateway.body import files
+from thetis_kernel.gateway.body.layout import directory_of
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.paths import RootPaths
 from thetis_kernel.protocol import git
@@ -19,6 +22,8 @@ from thetis_kernel.protocol.ids import branch_name, short
 from thetis_kernel.protocol.wire import Ask
 
 R = TypeVar("R")
+SHIPPED_TREE = ".shipped"
+"""Below it, at a guest's directory, the shipped guest that one was last brought up to."""
 SECONDS = 60.0
 AUTHOR = "Thetis <thetis@localhost>"
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
@@ -38,6 +43,22 @@ class BodyRepository:
     def directory(self) -> Path:
         """Where the checkouts lie."""
         return self._worktrees
+
+    in_project = False
+    """Whether the guests lie in the project's own tree."""
+
+    def original(self, aspect: str) -> Path | None:
+        """The guest a conversation has without one of its own, None when there is none."""
+        return shipped_guests().get(aspect)
+
+    def begin(self, worktree: Path, aspect: str, original: Path) -> None:
+        """Copy the guest it is made from into the checkout, and beside it what it was made from."""
+        files.copy_guest(original, worktree / directory_of(aspect))
+        files.replace_guest(worktree / SHIPPED_TREE / directory_of(aspect), files.texts(original))
+
+    def give_up(self, guest: Path, aspect: str) -> None:
+        """The conversation has none of its own any more."""
+        files.remove_guest(guest)
 
     def worktree(self, session: str) -> Path:
         """Where the conversation's own guests lie, once they do."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from thetis_kernel.errors import GateError, UsageError
-from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.forge.diagnostics import diagnostics_of
 from thetis_kernel.forge.layout import world_of
 from thetis_kernel.forge.manifest import NAME
@@ -22,7 +21,7 @@ from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest, source_digest
 from thetis_kernel.gateway.body import byhand, dependencies, files, history, pending, pins
 from thetis_kernel.gateway.body.answers import told
-from thetis_kernel.gateway.body.common import SHIPPED_TREE, Common
+from thetis_kernel.gateway.body.common import Common
 from thetis_kernel.gateway.body.judged import Judged
 from thetis_kernel.gateway.body.layout import Place, directory_of, is_skill, place_of
 from thetis_kernel.gateway.body.looking import Looking
@@ -73,10 +72,10 @@ class Bodies:
         """
         if by != "user" and name in PERSONS:
             raise UsageError(f"There is no operation devkit.{name}.", code="bad-arguments")
+        if name == "update-code":
             state = await self._log.state(session)
             for aspect in [str(arguments["aspect"])] if arguments["aspect"] else state.guests:
                 pins.check(state, aspect, by)
-        if name == "update-code":
             return await self.merging.update(session, str(arguments["aspect"]), by)
         if name == "merge":
             return await self.merging.merge(session, str(arguments["aspect"]))
@@ -191,8 +190,8 @@ class Bodies:
         guest = await self._own(session, aspect) / directory
         await asyncio.to_thread(pending.drop, self.repository.worktree(session), directory)
         if target is None:
-            await asyncio.to_thread(files.remove_guest, guest)
-            summary = f"Back to the shipped {aspect}" if aspect in shipped_guests() else f"Remove {aspect}"
+            await asyncio.to_thread(self.repository.give_up, guest, aspect)
+            summary = f"Back to the shipped {aspect}" if self.repository.original(aspect) else f"Remove {aspect}"
             return await self._kept(session, aspect, SHIPPED, by, why or summary, [])
         if not target.commit:
             raise UsageError(f"{aspect} lies in the person's own directory; its earlier texts are not kept.", code="not-found",
@@ -203,11 +202,13 @@ class Bodies:
             return await self._kept(session, aspect, target.revision, by, why or f"Back to {target.revision[:8]}", [])
         return await self._judge(session, aspect, guest, by, why or f"Back to {target.revision[:8]}")
 
-    async def by_hand(self, session: str) -> list[dict[str, Any]]:
+    async def by_hand(self, session: str, words: str = "Edited by hand", by: str = "user", *,
+                      again: bool = False) -> list[dict[str, Any]]:
         """Judge what a person changed in the conversation's checkout with an editor: verdicts as `perform` answers them.
 
         What passes is kept and serves; what does not is logged as refused, stays as it was written, and nothing else happens.
-        A guest whose directory is gone is gone back from, to the shipped one where there is one.
+        A guest whose directory is gone is gone back from, to the shipped one where there is one. `again`: what was refused
+        before is judged once more, too. `words`, `by`: of what is logged.
         """
         async with self._locks.setdefault(session, asyncio.Lock()):
             state = await self._log.state(session)
@@ -215,29 +216,31 @@ class Bodies:
             there = await asyncio.to_thread(byhand.guests_in, worktree)
             changed = []
             for aspect in sorted({*there, *state.guests}):
-                found = await self._edited(session, aspect, worktree / directory_of(aspect), aspect in there)
+                guest = worktree / directory_of(aspect) if aspect in there else None
+                found = await self._edited(session, aspect, guest, words, by, again)
                 changed += [found] if found is not None else []
             return changed
 
-    async def _edited(self, session: str, aspect: str, guest: Path, there: bool) -> dict[str, Any] | None:
+    async def _edited(self, session: str, aspect: str, guest: Path | None, words: str, by: str,
+                      again: bool) -> dict[str, Any] | None:
         serving = (await self._log.state(session)).guests.get(aspect)
-        if not there:
+        if guest is None:
             self._judged.put(session, aspect, "")
-            return await self._kept(session, aspect, SHIPPED, "user", f"{directory_of(aspect)} was removed by hand", [])
+            return await self._kept(session, aspect, SHIPPED, by, f"{words}: {directory_of(aspect)} was removed", [])
         revision = await asyncio.to_thread(byhand.revision_of, guest, aspect)
-        shipped = shipped_guests().get(aspect)
+        shipped = self.repository.original(aspect)
         known = serving.revision if serving else await asyncio.to_thread(byhand.revision_of, shipped, aspect) if shipped else ""
-        if revision in (known, self._judged.get(session, aspect)):
+        if revision == known or (revision == self._judged.get(session, aspect) and not again):
             self._judged.put(session, aspect, revision)
             return None
         before = await self.looking.files_of(aspect, serving)
         names = byhand.changed(before, await asyncio.to_thread(files.texts, guest))
-        answer = await self._judge(session, aspect, guest, "user", f"Edited by hand: {names}")
+        answer = await self._judge(session, aspect, guest, by, f"{words}: {names}")
         refused = [change.revision for _, change in (await self._log.state(session)).refused if change.target == aspect]
         if not answer["ok"] and refused[-1:] != [revision]:
             await self._log.append(session, Modification(
-                target=aspect, revision=revision, previous=serving.revision if serving else SHIPPED, verdict=REFUSED, by="user",
-                summary=f"Edited by hand: {names}. {byhand.reason(answer)}"))
+                target=aspect, revision=revision, previous=serving.revision if serving else SHIPPED, verdict=REFUSED, by=by,
+                summary=f"{words}: {names}. {byhand.reason(answer)}"))
         return answer
 
     # -- changing
@@ -246,12 +249,9 @@ class Bodies:
         """The body's worktree, with the shipped guest copied and committed there if the conversation has none of its own."""
         state = await self._log.state(session)
         worktree = await self.repository.ensure(session, _base(state))
-        shipped = shipped_guests().get(aspect)
-        guest = worktree / directory_of(aspect) if aspect else worktree
-        if shipped is not None and not guest.is_dir():
-            await asyncio.to_thread(files.copy_guest, shipped, guest)
-            base = worktree / SHIPPED_TREE / directory_of(aspect)
-            await asyncio.to_thread(files.replace_guest, base, await asyncio.to_thread(files.texts, shipped))
+        original = self.repository.original(aspect)
+        if original is not None and not (worktree / directory_of(aspect)).is_dir():
+            await asyncio.to_thread(self.repository.begin, worktree, aspect, original)
             await self.repository.commit(session, f"{aspect} as it is shipped\n")
         return worktree
 
@@ -295,7 +295,7 @@ class Bodies:
         answer: dict[str, Any] = {"aspect": aspect, "ok": True, "pinned": "", "diagnostics": [], "steps": []}
         if revision != "none":
             serving = (await self._log.state(session)).guests.get(aspect)
-            if serving is None and aspect not in shipped_guests():
+            if serving is None and self.repository.original(aspect) is None:
                 raise UsageError(f"There is no guest {aspect}.", hint="`thetis self ls` lists them.", code="not-found")
             now = serving.revision if serving else SHIPPED
             if revision and not now.startswith(revision):
@@ -322,7 +322,7 @@ class Bodies:
                       work: Callable[[Path], None]) -> dict[str, Any]:
         pins.check(await self._log.state(session), place.aspect, by)
         guest = await self._own(session, place.aspect) / place.directory
-        if not guest.is_dir() and place.aspect not in shipped_guests():
+        if not guest.is_dir() and self.repository.original(place.aspect) is None:
             raise UsageError(f"There is no guest {place.aspect}.", hint="Begin a tool with new_tool.", code="not-found")
         await asyncio.to_thread(work, guest)
         return {"path": place.path, **await self._judge(session, place.aspect, guest, by, summary)}
@@ -383,7 +383,7 @@ class Bodies:
             await self._log.append(session, Modification(target=aspect, revision=revision, previous=previous, verdict="pass",
                                                          by=by, summary=summary, commit=commit))
         answer = told(aspect, directory_of(aspect), Verdict(True, revision, steps))
-        gone = revision == SHIPPED and aspect not in shipped_guests()
+        gone = revision == SHIPPED and self.repository.original(aspect) is None
         return {**answer, "previous": previous, "commit": commit, "changed": revision != previous, "gone": gone}
 
 

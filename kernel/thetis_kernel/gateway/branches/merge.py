@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from thetis_kernel.errors import ThetisError, UsageError
+import msgspec
+
+from thetis_kernel.errors import RepoError, ThetisError, UsageError
 from thetis_kernel.gateway.branches.git import Git
 from thetis_kernel.protocol import branches as b
 from thetis_kernel.protocol import cutting
@@ -29,6 +31,8 @@ class Merging:
         self._running = running
         self._say = say
         self._landing = asyncio.Lock()
+        self.red: Callable[[str], Awaitable[list[str]]] | None = None
+        """Guests of the branch that keep it from being merged, as sentences; set where they are a part of the project."""
 
     async def plan(self, session: str, into: str) -> MergePlan:
         """See `protocol.merging.PlanMerge`. What stands uncommitted in the conversation's worktree is committed first."""
@@ -36,7 +40,9 @@ class Merging:
         running = self._running(session)
         if not running:
             await self._git.ask(CommitTurn(root=self._git.root, branch=branch_name(session), message=WORK, known=self._git.known))
+        red = [] if running or self.red is None else await self.red(session)
         plan = await self._git.ask(b.PlanLanding(root=self._git.root, branch=branch_name(session), trunk=trunk, target=into))
+        plan = msgspec.structs.replace(plan, blocked=[*plan.blocked, *red])
         return MergePlan(session, branch_name(session), plan, await self._message(session, plan), running)
 
     async def merge(self, session: str, tip: str, onto: str, into: str, message: str) -> b.Landed:
@@ -45,6 +51,9 @@ class Merging:
             raise UsageError("A turn of this conversation is running.", code="running", hint="Wait for its end, or stop it.")
         trunk = await self._trunk(session, into)
         async with self._landing:  # one after the other: each is planned against what the one before left
+            red = [] if self.red is None else await self.red(session)
+            if red:
+                raise RepoError(red[0], kind="red", hint="Let the conversation mend it first.")
             plan = await self._git.ask(b.PlanLanding(root=self._git.root, branch=branch_name(session), trunk=trunk, target=into))
             words = _fit(message) or await self._message(session, plan)
             done = await self._git.ask(b.LandBranch(
