@@ -101,7 +101,8 @@ async def test_an_agent_that_fails_is_put_back_and_the_turn_is_carried_out(tmp_p
         # passes every smoke test: it fails only for a text the gate does not know
         bad = await opened.client.devkit(
             session, "patch-code", path=LOOP, old_text="    history = History(",
-            new_text='    if len(session.read(0)["events"]) > 12 and restricted is False:\n        raise RuntimeError("ruined")\n'
+            new_text='    if "list ." in str(session.read(0)["events"]) and restricted is False:\n'
+                     '        raise RuntimeError("ruined")\n'
                      "    history = History(")  # fmt: skip
         assert bad["ok"], bad
         events = await said(opened, session, "list .")
