@@ -61,11 +61,7 @@ def project(last_seq: int, operations: Sequence[Operation]) -> list[Stretch]:
         else:
             shown.append(seq)
         later += spans
-    for seq in sorted(shown):
-        later = [piece for stretch in later for piece in _without(stretch, (seq, seq))]
-    for gap in hidden + later:
-        branch = [piece for stretch in branch for piece in _without(stretch, gap)]
-    return branch
+    return _minus(branch, _minus(_merged(hidden + later), [(seq, seq) for seq in sorted(shown)]))
 
 
 def rewinds(operations: Sequence[Operation]) -> list[tuple[int, int]]:
@@ -83,6 +79,30 @@ def _usable(compaction: Compaction, seq: int) -> list[Stretch]:
     return sorted((first, last) for first, last in compaction.spans if 1 <= first <= last < seq)
 
 
-def _without(stretch: Stretch, gap: Stretch) -> list[Stretch]:
-    pieces = [(stretch[0], min(stretch[1], gap[0] - 1)), (max(stretch[0], gap[1] + 1), stretch[1])]
-    return [piece for piece in pieces if piece[0] <= piece[1]] if on([stretch], max(gap[0], stretch[0])) else [stretch]
+def _merged(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """The same numbers in as few stretches as possible, ascending."""
+    merged: list[Stretch] = []
+    for first, last in sorted(stretches):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _minus(stretches: Sequence[Stretch], gaps: Sequence[Stretch]) -> list[Stretch]:
+    """`stretches` without the numbers in `gaps`; both ascending and apart. Once through both: there may be thousands."""
+    left: list[Stretch] = []
+    at = 0
+    for first, last in stretches:
+        while at < len(gaps) and gaps[at][1] < first:
+            at += 1
+        here = at
+        while here < len(gaps) and gaps[here][0] <= last:
+            if gaps[here][0] > first:
+                left.append((first, gaps[here][0] - 1))
+            first = gaps[here][1] + 1
+            here += 1
+        if first <= last:
+            left.append((first, last))
+    return left
