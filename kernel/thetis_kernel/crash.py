@@ -43,6 +43,8 @@ REGISTRY: dict[str, str] = {
     "guests.merged": "the common guests are committed, the conversation does not say so",
     "swap.before": "an artifact is built, not stored",
     "swap.after": "an artifact is stored, not yet live",
+    "collect.chosen": "an unused artifact is about to go",
+    "collect.hidden": "it is out of sight, its files are still there",
     "worker.turn-start": "the worker has been handed a turn",
     "worker.turn-end": "the agent has returned, the gateway does not know",
     "gateway.turn-start": "turn-started is durable, no worker asked",

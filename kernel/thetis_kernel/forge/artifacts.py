@@ -141,16 +141,16 @@ class ArtifactStore:
         return found
 
     def sweep(self, keep: Container[str] | None = None) -> list[str]:
-        """Remove what no one can use: half-written entries, foreign names, and (with `keep`) entries not in it.
+        """Remove what no one can use: half-written entries, links in the place of entries, and (with `keep`) entries not in it.
 
-        For a moment without writers, such as start. Returns the names removed.
+        For a moment without writers, such as start. Other names are not ours and stay. Returns the names removed.
         """
         removed = []
         with contextlib.suppress(FileNotFoundError):
             for path in sorted(self._directory.iterdir()):
-                if path.name == _SEAL:
-                    continue
-                if not KEY.fullmatch(path.name) or path.is_symlink() or (keep is not None and path.name not in keep):
+                entry = KEY.fullmatch(path.name) is not None
+                dropped = entry and (path.is_symlink() or (keep is not None and path.name not in keep))
+                if dropped or path.name.startswith(_PENDING):
                     self._discard(path)
                     removed.append(path.name)
         return removed
@@ -233,6 +233,7 @@ class ArtifactStore:
         grave = self._directory / f"{_PENDING}{secrets.token_hex(8)}"
         with contextlib.suppress(FileNotFoundError):
             path.rename(grave)
+            crash.point("collect.hidden")
         if grave.is_symlink() or grave.is_file():
             grave.unlink()
         else:

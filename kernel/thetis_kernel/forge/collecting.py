@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container
 
+from thetis_kernel import crash
 from thetis_kernel.forge.artifacts import ArtifactStore
 
 LIMIT = 64 * 1024 * 1024
@@ -34,6 +35,7 @@ def collect(store: ArtifactStore, live: Callable[[], Container[str]], *, limit: 
     for entry in entries:
         if total <= limit * DOWN_TO:
             break
-        if entry.used <= newest and not (entry.ok and entry.source in kept) and store.forget(entry.key):
-            total -= entry.size
+        if entry.used <= newest and not (entry.ok and entry.source in kept):
+            crash.point("collect.chosen")
+            total -= entry.size if store.forget(entry.key) else 0
     return before - total

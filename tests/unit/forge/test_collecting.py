@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -104,37 +105,25 @@ def test_what_is_damaged_is_not_counted_and_not_removed_twice(store):
     assert left(store) == [3] and store.get(key(3)) is None
 
 
-KILLED = """
-import os, sys
+COLLECT = """
+import sys
 from pathlib import Path
 from thetis_kernel.forge import artifacts, collecting
-store = artifacts.ArtifactStore(Path(sys.argv[1]))
-real, count = os.rename, 0
-def rename(self, target):
-    global count
-    count += 1
-    if count == int(sys.argv[2]) and sys.argv[3] == "before":
-        os._exit(9)
-    real(self, target)
-    if count == int(sys.argv[2]):
-        os._exit(9)
-    return target
-Path.rename = rename
-collecting.collect(store, frozenset, limit=1, idle_s=1)
+collecting.collect(artifacts.ArtifactStore(Path(sys.argv[1])), frozenset, limit=1, idle_s=1)
 """
 
 
-@pytest.mark.parametrize("place", ["before", "after"])
-@pytest.mark.parametrize("number", [1, 4])
-def test_a_kill_in_between_leaves_whole_entries_and_what_the_next_start_sweeps(store, number, place):
-    directory = store._directory
-    done = subprocess.run([sys.executable, "-c", KILLED, directory, str(number), place], timeout=60)
-    assert done.returncode == 9
+@pytest.mark.parametrize(("point", "gone"), [
+    ("collect.chosen", 0), ("collect.hidden", 1), ("collect.chosen:4", 3), ("collect.hidden:4", 4)])  # fmt: skip
+def test_a_kill_in_between_leaves_whole_entries_and_what_the_next_start_sweeps(store, point, gone):
+    environ = {**os.environ, "THETIS_CRASH": point}
+    done = subprocess.run([sys.executable, "-c", COLLECT, store._directory], env=environ, timeout=60)
+    assert done.returncode == -signal.SIGKILL
     kept = left(store)
-    assert len(kept) == 10 - number + (place == "before")
+    assert len(kept) == 10 - gone
     assert all(store.get(key(each)) == verdict(each, ok=each % 2 == 0) for each in kept)
     store.sweep()
-    assert not list(directory.glob(".new-*")) and left(store) == kept
+    assert not list(store._directory.glob(".new-*")) and left(store) == kept
 
 
 def test_a_judged_source_is_noted(tmp_path):
