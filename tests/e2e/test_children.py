@@ -270,5 +270,11 @@ async def test_a_deleted_conversation_takes_its_children_along(tmp_path: Path) -
     async with gateway(tmp_path, FILES) as opened:
         session = await opened.start("have agents list .")
         await finished(opened, session)
+        await opened.client.submit(session, "have agents in the background nap 300")
+        await opened.eventually(lambda: opened.gateway.turns.running(session) is None)
+        with pytest.raises((UsageError, RemoteError), match="at work"):
+            await opened.client.delete(session)
+        await opened.client.stop(session)
+        await finished(opened, session)
         await opened.client.delete(session)
         assert await opened.client.conversations(children=True) == []

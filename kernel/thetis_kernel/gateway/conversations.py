@@ -91,6 +91,9 @@ class Conversations:
         """Remove its log; a tombstone with the chain's head stays, and so does its branch."""
         if self._running(session):
             raise UsageError(f"{short(session)} has a running turn.", hint="Stop it first.")
+        state = self._log.known(session)
+        if state is not None and state.children:
+            raise UsageError(f"{short(session)} has sub-agents at work.", hint="Stop them first.")
         await asyncio.to_thread(self._log.store.delete, session)
         self._log.forget(session)
 

@@ -44,6 +44,7 @@ from thetis_kernel.gateway.door import handlers
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.judging import SPARE_S, DisposableJudge
+from thetis_kernel.gateway.kernels import Kernels
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
@@ -137,9 +138,12 @@ class Gateway:
         self.questions = Questions(self.log, self.turns)
         branches = Git(self.fleet, self.log, paths)
         self.branch = AgentBranch(branches, self.modes, self.workers.turn)
-        self.merging = Merging(branches, self._turn_runs, lambda session, text, event_id: self.turns.submit(
+        self.merging = Merging(branches, self._at_work, lambda session, text, event_id: self.turns.submit(
             session, text, event_id, with_changes=False))
-        self.worktrees = Worktrees(branches, self._turn_runs)
+        self.worktrees = Worktrees(branches, self._at_work)
+        self.kernels = Kernels(branches, paths.base / "kernels", own_guests.in_project and not safe, self.fleet.probe,
+                               self.workers.discard)
+        self.fleet.kernel = self.kernels.for_worker
         keeping = Keeping(branches)
         self.workers.before_effect = keeping.before
         self.timemachine = TimeMachine(branches, keeping, self.turns.quiet, self.repository.ensure_worktree)
@@ -332,6 +336,10 @@ class Gateway:
     def _turn_runs(self, session: str) -> bool:
         return self.turns.running(session) is not None
 
+    def _at_work(self, session: str) -> bool:
+        """Whether somebody works in the conversation's checkout, a sub-agent perhaps."""
+        return bool(self.turns.at_work(session))
+
     def _building(self, progress: BuildProgress) -> None:
         what = f"Building the guest runtimes, once for this machine ({progress.world or progress.step})"
         self.broadcast.publish(Progress(what=what, done=progress.done, total=progress.total))
@@ -339,6 +347,9 @@ class Gateway:
     def _incident(self, code: str, message: str, data: dict[str, Any]) -> None:
         """Something about a child: told to everybody; a worker's death in a turn also stands in that log."""
         session = str(data.get("name", "")).partition(":")[2]
+        told = self.kernels.died(session, message) if code in ("child-crashed", "child-hung") and session else None
+        if told is not None:
+            self._warm(told)
         where = f" (conversation {short(session)})" if session else ""
         self.broadcast.publish(Notice(level="error", message=f"{message}{where}", session=session))
 
