@@ -11,7 +11,7 @@ import pytest
 from thetis_kernel.walls.tier import Tier
 
 from tests.support.terminals import terminal
-from tests.support.walls import Bench, alive, bench, every_wall, mark, wait_until
+from tests.support.walls import UNTIL_SEEN, Bench, alive, bench, every_wall, mark, seen, wait_until
 
 __all__ = ["bench", "mark"]
 
@@ -42,9 +42,10 @@ def test_a_command_is_in_its_group_and_the_group_goes_with_it(tier: Tier, bench:
 
     def look(_: str) -> None:
         inside.extend(group.joinpath("cgroup.procs").read_text().split() for group in groups.glob("thetis-*"))
+        seen(bench)
 
-    result = bench.run(msgspec.structs.replace(tier, cgroup=str(groups)), f"setsid sleep {mark} & echo begun; sleep 0.1",
-                       on_output=look)
+    result = bench.run(msgspec.structs.replace(tier, cgroup=str(groups)),
+                       f"setsid sleep {mark} & echo begun; {UNTIL_SEEN}", on_output=look)
 
     assert result.output == "begun\n" and not any("limits" in note for note in result.notes)
     assert len(inside) == 1 and len(inside[0]) >= 2

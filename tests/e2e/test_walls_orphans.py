@@ -12,6 +12,7 @@ import pytest
 from thetis_kernel.walls.tier import Tier
 
 from tests.support.walls import (
+    UNTIL_SEEN,
     Bench,
     alive,
     bench,
@@ -20,6 +21,7 @@ from tests.support.walls import (
     helpers_of,
     mark,
     nursery,
+    seen,
     wait_until,
     worker,
 )
@@ -58,16 +60,17 @@ def test_when_the_worker_is_killed_everything_below_it_goes(
 @every_tier
 def test_the_helper_has_no_environment(tier: Tier, bench: Bench) -> None:
     """Without walls a command can read the environment of every process of its user; the helper's is empty."""
-    seen: list[bytes] = []
+    environments: list[bytes] = []
 
     def look(_: str) -> None:
         pids = [nursery(), *helpers_of(nursery())]
-        seen.extend((Path("/proc") / str(pid) / "environ").read_bytes() for pid in pids)
+        environments.extend((Path("/proc") / str(pid) / "environ").read_bytes() for pid in pids)
+        seen(bench)
 
-    bench.run(tier, "echo begun; sleep 0.1", on_output=look)
+    bench.run(tier, f"echo begun; {UNTIL_SEEN}", on_output=look)
 
-    assert len(seen) == 2
-    assert set(b"".join(seen).split(b"\0")) <= {b"", b"LC_CTYPE=C.UTF-8"}  # the interpreter's own choice
+    assert len(environments) == 2
+    assert set(b"".join(environments).split(b"\0")) <= {b"", b"LC_CTYPE=C.UTF-8"}  # the interpreter's own choice
 
 
 @every_wall

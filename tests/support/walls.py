@@ -113,6 +113,15 @@ def wait_until(what: Callable[[], object], within_s: float = 10.0) -> bool:
     return bool(what())
 
 
+UNTIL_SEEN = "until test -e seen; do sleep 0.01; done"
+"""The end of a command that is looked at while it runs, by `seen` on a busy machine as late as it may be."""
+
+
+def seen(bench: Bench) -> None:
+    """Let a command that ends in UNTIL_SEEN end."""
+    (bench.worktree / "seen").touch()
+
+
 #: A worker in miniature: runs one command and says what came back. Arguments: tier name, worktree, command.
 WORKER = """
 import sys, threading
