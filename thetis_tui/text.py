@@ -32,14 +32,14 @@ def cut_left(text: str, cells: int) -> str:
 
 
 def age(ms: int, now_ms: int) -> str:
-    """How long ago in one short word: now, 5m, 3h, 2d, 6w, 2y."""
+    """How long ago in one short word: now, 5m, 3h, 2d, 6w, 2y. In steps of five minutes, so that an idle screen stands still."""
     minutes = max(0, now_ms - ms) // 60_000
-    if minutes < 1:
+    if minutes < 5:
         return "now"
     for size, unit in ((60 * 24 * 365, "y"), (60 * 24 * 7, "w"), (60 * 24, "d"), (60, "h")):
         if minutes >= size:
             return f"{minutes // size}{unit}"
-    return f"{minutes}m"
+    return f"{minutes // 5 * 5}m"
 
 
 def duration(seconds: float) -> str:
