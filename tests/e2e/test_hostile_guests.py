@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from thetis_kernel.errors import GateError
 from thetis_kernel.forge.artifacts import ArtifactStore
@@ -90,3 +92,24 @@ async def test_a_selection_of_them_is_refused(tmp_path):
 @pytest.mark.timeout(1800)
 async def test_each_of_them_is_refused(tmp_path):
     assert await all_refused(list(CASES), tmp_path) == []
+
+
+async def test_an_artifact_somebody_else_made_is_not_believed(tmp_path):
+    """A passing entry laid under the very key of a broken guest, whole but for the seal, which only the store can make."""
+    broken, good = tmp_path / "broken", tmp_path / "good"
+    CASES["traps: raises at import"].write(broken)
+    Hostile({"guest.toml": manifest(), "main.py": GOOD}, ()).write(good)
+    judge = DisposableJudge(fds_later, spare_s=SPARE_S)
+    try:
+        foreign, ours = ArtifactStore(tmp_path / "foreign"), ArtifactStore(tmp_path / "artifacts")
+        fds("compiler", "tool")
+        passed = await Forge(foreign, judge).verdict(read_guest(good, "tool/probe"))
+        forge = Forge(ours, judge)
+        source = read_guest(broken, "tool/probe")
+        foreign.put(msgspec.structs.replace(passed, key=forge.key(source)))
+        shutil.copytree(tmp_path / "foreign" / forge.key(source), tmp_path / "artifacts" / forge.key(source))
+        assert passed.ok and foreign.get(forge.key(source)).ok
+        assert forge.known(source) is None
+        assert not (await forge.verdict(source)).ok
+    finally:
+        await judge.close()
