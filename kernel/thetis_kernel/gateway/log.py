@@ -10,6 +10,7 @@ from thetis_kernel.gateway.broadcast import Broadcast
 from thetis_kernel.protocol.client import EventStored
 from thetis_kernel.protocol.events import Body, Event, Unknown, decode_body, encode_body, kind_of
 from thetis_kernel.scrub.scrubber import Scrubber
+from thetis_kernel.store.foldcache import EVERY, encoded
 from thetis_kernel.store.folds import SessionState, apply
 from thetis_kernel.store.scrub import safe
 from thetis_kernel.store.store import Store
@@ -18,7 +19,7 @@ LARGE = 16 * 1024
 """Bytes of a body from which on searching it takes longer than starting a thread for it (0.3 us a byte)."""
 
 
-def encoded(body: Body) -> tuple[Body, bytes]:
+def as_json(body: Body) -> tuple[Body, bytes]:
     """The body and its JSON; one that has none is made safe first. Raises StoreError for what the store would refuse."""
     try:
         return body, encode_body(body)
@@ -28,7 +29,7 @@ def encoded(body: Body) -> tuple[Body, bytes]:
 
 def scrubbed(body: Body, scrubber: Scrubber) -> Body:
     """The body without secrets; the same object when it holds none."""
-    body, raw = encoded(body)
+    body, raw = as_json(body)
     clean = scrubber.json(raw)
     if clean is raw:
         return body
@@ -44,6 +45,8 @@ class Log:
         self.scrubber = scrubber or Scrubber()
         self._broadcast = broadcast
         self._states: dict[str, SessionState] = {}
+        self._kept: dict[str, int] = {}
+        """The event whose fold was kept last, by conversation."""
 
     async def append(self, session: str, body: Body, *, event_id: str = "") -> Event:
         """Append one event; returns once it is synced. Raises StoreError and its kinds."""
@@ -65,7 +68,7 @@ class Log:
 
     async def _without_secrets(self, body: Body) -> Body:
         """`scrubbed`; a large body is searched beside the loop, which has others to serve."""
-        if len(encoded(body)[1]) <= LARGE:
+        if len(as_json(body)[1]) <= LARGE:
             return scrubbed(body, self.scrubber)
         return await asyncio.to_thread(scrubbed, body, self.scrubber)
 
@@ -82,7 +85,11 @@ class Log:
         self._take(session, event)
 
     def _take(self, session: str, event: Event) -> None:
-        apply(self._states[session], event)
+        state = apply(self._states[session], event)
+        if event.kind == "turn-finished" and event.seq - self._kept.setdefault(session, 0) >= EVERY:
+            self._kept[session] = event.seq
+            raw = encoded(state, event.hash)  # now: it changes with the next event
+            asyncio.get_running_loop().run_in_executor(None, self.store.keep_fold, session, raw)
         self._broadcast.publish(EventStored(event=event), session)
 
     async def state(self, session: str) -> SessionState:
@@ -90,7 +97,8 @@ class Log:
         if session not in self._states:
             loaded = await asyncio.to_thread(self.store.state, session)
             # The first one loaded stays: a later one may hold events that are not told of yet, and would swallow them.
-            self._states.setdefault(session, loaded)
+            if self._states.setdefault(session, loaded) is loaded:
+                self._kept[session] = loaded.seq
         return self._states[session]
 
     def known(self, session: str) -> SessionState | None:
@@ -100,3 +108,4 @@ class Log:
     def forget(self, session: str) -> None:
         """The session is gone, or its fold shall be read anew."""
         self._states.pop(session, None)
+        self._kept.pop(session, None)

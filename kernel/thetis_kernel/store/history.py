@@ -16,8 +16,9 @@ import msgspec
 from thetis_kernel.protocol.events import Event
 from thetis_kernel.store import folds, ledger, projection
 from thetis_kernel.store.chain import Row
+from thetis_kernel.store.foldcache import Kept
 from thetis_kernel.store.projection import Operation, Stretch
-from thetis_kernel.store.reader import Line, Reader
+from thetis_kernel.store.reader import Line, Reader, hash_at
 
 Part = tuple[Line, int, int]
 """Events from..to of one conversation's own stretch."""
@@ -48,11 +49,14 @@ def raw(reader: Reader, session: str, *, live: bool = False, after: int = 0) -> 
         yield from reader.events(line, rows)
 
 
-def state(reader: Reader, session: str) -> folds.SessionState:
-    """The fold over the whole line."""
+def state(reader: Reader, session: str, kept: Kept | None = None) -> folds.SessionState:
+    """The fold over the whole line; over what follows `kept`, when that is a fold of exactly the events before."""
     folded = folds.SessionState()
     with reader.snapshot() as db:
         parts = line_of(reader, db, session)
+        if kept is not None and parts and digest_at(db, parts[-1], kept.state.seq) == kept.digest:
+            folded = kept.state
+            parts = _select(parts, [(folded.seq + 1, sys.maxsize)])
     for line, rows in _pages(reader, parts):
         for row in rows:
             if row[5] == ledger.INLINE:
@@ -60,6 +64,20 @@ def state(reader: Reader, session: str) -> folds.SessionState:
             else:
                 folds.fold(reader.events(line, [row]), folded)
     return folded
+
+
+def digest(reader: Reader, session: str, seq: int) -> str:
+    """The chain's hash at an event of the conversation's own stretch, hex; "" when it is not one."""
+    with reader.snapshot() as db:
+        parts = line_of(reader, db, session)
+        return digest_at(db, parts[-1], seq) if parts else ""
+
+
+def digest_at(db: apsw.Connection, part: Part, seq: int) -> str:
+    """The chain's hash at an event of a conversation's own stretch, hex; "" when it is not one."""
+    line, first, last = part
+    found = hash_at(db, line.num, seq) if first <= seq <= last else None
+    return found.hex() if found else ""
 
 
 def projected(reader: Reader, session: str, after: int, max_bytes: int, limit: int) -> tuple[list[Event], bool]:

@@ -107,7 +107,7 @@ class Reader:
         if wanted <= 0:
             return []
         rows, cut = _fetch(db, line.num, after, last, wanted, max_bytes)
-        previous = line.base if after < line.first_seq else _hash_at(db, line.num, after)
+        previous = line.base if after < line.first_seq else hash_at(db, line.num, after)
         seals = _seals(db, line.num, after, rows) if sealed else {}
         good = 0 if previous is None else chain.sound(line.id, previous, after, rows, seals)
         whole = good == len(rows) and (cut or good == wanted)
@@ -223,7 +223,8 @@ def _spilled_size(reference: bytes) -> int:
         return 0  # a damaged reference: the chain will say so
 
 
-def _hash_at(db: apsw.Connection, num: int, seq: int) -> bytes | None:
+def hash_at(db: apsw.Connection, num: int, seq: int) -> bytes | None:
+    """The chain's hash at an event; None when it is not there or cannot be read."""
     try:
         row = db.execute("SELECT hash FROM events WHERE session = ? AND seq = ?", (num, seq)).fetchone()
     except UNREADABLE:

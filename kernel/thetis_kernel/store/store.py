@@ -8,6 +8,7 @@ Every method may be called from any thread.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -23,6 +24,7 @@ from thetis_kernel.store import (
     admission,
     archive,
     connection,
+    foldcache,
     folds,
     heads,
     history,
@@ -240,7 +242,19 @@ class Store:
 
     def state(self, session: str) -> folds.SessionState:
         """The fold over `iterate`: what the conversation is now."""
-        return history.state(self._reader, session)
+        kept = foldcache.decoded(self.kv_get(session, foldcache.KEY))
+        before = kept.state.seq if kept else 0
+        folded = history.state(self._reader, session, kept)
+        if folded.seq - before >= foldcache.EVERY:
+            digest = history.digest(self._reader, session, folded.seq)
+            self.keep_fold(session, foldcache.encoded(folded, digest) if digest else b"")
+        return folded
+
+    def keep_fold(self, session: str, raw: bytes) -> None:
+        """Keep what `foldcache.encoded` made, for `state` to begin with; nothing when that fails, it is a cache."""
+        if raw:
+            with contextlib.suppress(StoreError):
+                self.kv_put(session, foldcache.KEY, raw)
 
     def find_event(self, event_id: str) -> Event | None:
         """The event with that id, None when it is not in the log."""
