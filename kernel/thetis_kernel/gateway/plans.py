@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
+from thetis_kernel.config.modes import Modes
+from thetis_kernel.errors import UsageError
+from thetis_kernel.gateway.log import Log
 from thetis_kernel.protocol.events import Assistant, Body, SettingChanged, StateChanged, User
 from thetis_kernel.store.store import Store
 
@@ -28,3 +32,14 @@ def handing_over(mode: str, plan: str) -> list[Body]:
     """The events: the mode, the plan kept as state (it outlives a compaction), and the words that begin the turn."""
     kept = json.dumps({"text": plan}, ensure_ascii=False)
     return [SettingChanged(name="mode", value=mode), StateChanged(scope="plan", key="approved", value=kept), User(text=WORDS)]
+
+
+async def handed(log: Log, modes: Modes, session: str, mode: str) -> list[Body]:
+    """`handing_over` for the conversation's plan. Raises UsageError where there is none to carry out, or no mode to do it in."""
+    state = await log.state(session)
+    if not modes.get(state.mode).read_only or modes.get(mode).read_only:
+        raise UsageError("A plan goes from a read-only mode to one that carries it out.", hint="Choose another mode.")
+    plan = await asyncio.to_thread(last_reply, log.store, session, state.seq)
+    if not plan:
+        raise UsageError("There is no plan in this conversation yet.", hint="Ask for one first.")
+    return handing_over(mode, plan)

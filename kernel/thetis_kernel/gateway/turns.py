@@ -17,12 +17,11 @@ from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
 from thetis_kernel.gateway.beginning import How, check_own, closing, is_child, went
 from thetis_kernel.gateway.body.watchdog import Watchdog
-from thetis_kernel.gateway.describing import description
 from thetis_kernel.gateway.endings import Endings
 from thetis_kernel.gateway.guests import AGENT, Guests
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
-from thetis_kernel.gateway.plans import handing_over, last_reply
+from thetis_kernel.gateway.plans import handed
 from thetis_kernel.gateway.queue import Queue
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Offspring, Turn
@@ -71,8 +70,7 @@ class Turns:
         """Set by the gateway right after both exist; they need each other."""
         self.before: list[Callable[[str], Awaitable[None]]] = []
         """(conversation): what is done before a turn is described to the agent; set by the gateway."""
-        self._working = Working(
-            log, repository, guests, settings, modes, self._endings, self._described, self.before)
+        self._working = Working(log, repository, guests, settings, modes, self._endings, models, self.before)
         self.children: Offspring | None = None
         """Set by the gateway, for the same reason."""
         self.closing = False
@@ -196,18 +194,10 @@ class Turns:
 
     async def hand_over(self, session: str, mode: str, event_id: str, *, attended: bool = False) -> tuple[int, str]:
         """(seq, turn): keep the plan of a read-only conversation, change to `mode`, begin. Raises UsageError."""
-        async with self._locks.setdefault(session, asyncio.Lock()):
-            if self._turns.get(session) is not None:
-                raise UsageError("The turn is still running.", hint="Wait for its end, or stop it.")
-            state = await self._log.state(session)
-            check_own(state)
-            if not self._modes.get(state.mode).read_only or self._modes.get(mode).read_only:
-                raise UsageError("A plan goes from a read-only mode to one that carries it out.", hint="Choose another mode.")
-            plan = await asyncio.to_thread(last_reply, self._log.store, session, state.seq)
-            if not plan:
-                raise UsageError("There is no plan in this conversation yet.", hint="Ask for one first.")
+        async with self.quiet(session):
+            handing = await handed(self._log, self._modes, session, mode)
             self._check_open()
-            events = await self._log.append_many(session, handing_over(mode, plan), event_ids=["", "", event_id])
+            events = await self._log.append_many(session, handing, event_ids=["", "", event_id])
             return events[-1].seq, self._begin(session, 0, attended).id
 
     @contextlib.asynccontextmanager
@@ -278,11 +268,10 @@ class Turns:
 
     async def wait_idle(self, session: str) -> None:
         """Return once neither the conversation nor a sub-agent of it has a running turn."""
-        while True:
-            while (turn := self._turns.get(session)) is not None:
+        while (turn := self._turns.get(session)) is not None or (
+                self.children is not None and await self.children.all_settled(session)):
+            if turn is not None:
                 await turn.done.wait()
-            if self.children is None or not await self.children.all_settled(session):
-                return
 
     async def drained(self) -> None:
         """Return once no conversation has a running turn."""
@@ -391,11 +380,7 @@ class Turns:
     async def unstarted(self, session: str) -> tuple[str, bytes]:
         """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
         turn = Turn(session, new_turn_id(), 0)
-        return turn.id, await self._described(turn)
-
-    async def _described(self, turn: Turn) -> bytes:
-        state = await self._log.state(turn.session)
-        return description(turn, state, self._modes, await self._models.models(), self._settings)
+        return turn.id, await self._working.described(turn)
 
     async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
         """The attempt number of a turn that must follow at once, or -1."""

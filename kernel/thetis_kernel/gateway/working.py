@@ -15,9 +15,11 @@ from thetis_kernel.config.modes import Mode, Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.config.subagents import narrower
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.gateway.describing import description
 from thetis_kernel.gateway.endings import Endings
 from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.workers import Workers
@@ -29,17 +31,17 @@ promised 200 ms. What a healthy worker needs is about 20 ms, 60 when it has to e
 
 
 class Working:
-    """`described(turn)`: the JSON for `handle-turn`. `before`: what is done before a turn is described."""
+    """`before`: what is done before a turn is described to the agent."""
 
     def __init__(self, log: Log, repository: Repository, guests: Guests, settings: Settings, modes: Modes, endings: Endings,
-                 described: Callable[[Turn], Awaitable[bytes]], before: Sequence[Callable[[str], Awaitable[None]]]) -> None:
+                 models: ModelRelay, before: Sequence[Callable[[str], Awaitable[None]]]) -> None:
         self._log = log
         self._repository = repository
         self._guests = guests
         self._settings = settings
         self._modes = modes
         self._endings = endings
-        self._described = described
+        self._models = models
         self._before = before
         self._places: dict[str, Place] = {}
 
@@ -58,7 +60,7 @@ class Working:
         worker, agent, tools = others.result()
         for prepare in self._before:
             await prepare(turn.session)
-        described = await self._described(turn)
+        described = await self.described(turn)
         turn.deliver = worker.peer.tell  # first: a mode changed from here on is told, one changed before is read below
         mode = await self.mode(turn)
         ask = RunTurn(
@@ -83,6 +85,11 @@ class Working:
             await self._endings.incident(turn, f"guest-{outcome.failure}", f"The agent failed: {outcome.detail}",
                                          traceback=outcome.traceback[-8000:])
         return outcome
+
+    async def described(self, turn: Turn) -> bytes:
+        """The JSON for `handle-turn`, as far as the gateway knows it."""
+        state = await self._log.state(turn.session)
+        return description(turn, state, self._modes, await self._models.models(), self._settings)
 
     async def mode(self, turn: Turn) -> Mode:
         """What the turn may do now: for a sub-agent's, nothing that its conversation may not now."""
