@@ -23,6 +23,7 @@ from thetis_kernel.protocol.branches import Applied, Landed
 from thetis_kernel.protocol.children import ChildLine, ListChildren, StopChild
 from thetis_kernel.protocol.events import Approval, BlobRef, Question
 from thetis_kernel.protocol.ids import new_event_id
+from thetis_kernel.protocol.kernels import ApproveKernel, KernelState, LookAtKernel
 from thetis_kernel.protocol.merging import (
     ApplyChanges,
     ListWorktreeLines,
@@ -228,6 +229,11 @@ class GatewayClient:
     async def worktrees(self, *, prune: bool = False) -> list[WorktreeLine]:
         """The worktrees of this root's conversations; with `prune` those that were removed."""
         return await self._peer.call(PruneWorktrees() if prune else ListWorktreeLines(), timeout=MERGE_S)
+
+    async def kernel(self, session: str, approve: str | None = None) -> KernelState:
+        """How it stands with the kernel of a conversation's branch; `approve`: a tree to run from now on, "" for none."""
+        ask = LookAtKernel(session=session) if approve is None else ApproveKernel(session=session, tree=approve)
+        return await self._peer.call(ask, timeout=MERGE_S)
 
     async def set(self, session: str, name: str, value: str) -> None:
         await self._peer.call(c.ChangeSetting(session=session, name=name, value=value))

@@ -68,6 +68,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.usage import usage
 
             return usage(arguments)
+        case "kernel":
+            from thetis_kernel.cli.kernel import kernel
+
+            return kernel(arguments)
         case "trust":
             from thetis_kernel.cli.trust import trust
 

@@ -145,6 +145,14 @@ def _branches(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         one.add_argument("conversation", metavar="ID", help="a conversation, or the beginning of its id")
         _common(one)
         _json(one, "print JSON")
+    kernel = commands.add_parser("kernel", help="in a checkout of Thetis: run a conversation with the kernel of its own branch",
+                                 description="Nothing of a branch's kernel runs before you approved exactly that tree.")
+    kernel.add_argument("conversation", metavar="ID", help="a conversation, or the beginning of its id")
+    word = kernel.add_mutually_exclusive_group()
+    word.add_argument("--approve", action="store_true", help="run exactly this tree from now on")
+    word.add_argument("--revoke", action="store_true", help="take that back")
+    _common(kernel)
+    _json(kernel, "print JSON")
     trees = commands.add_parser("worktrees", help="the worktrees of this root's conversations: size, age, what is in them",
                                 description="Only those Thetis made.")
     trees.add_argument("--prune", action="store_true", help="remove those whose work is committed and on another branch too")

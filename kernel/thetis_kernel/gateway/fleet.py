@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from thetis_kernel.paths import state_home, user_config_file
 from thetis_kernel.supervise.fleet import OnIncident, Supervisor
 from thetis_kernel.supervise.handle import Child
 from thetis_kernel.supervise.record import Record, reap_leftovers
-from thetis_kernel.supervise.spawn import Plan
+from thetis_kernel.supervise.spawn import Plan, spawn
 
 HELPER_IDLE_S = 120.0
 """Git, model and face hosts start in a fraction of a second, so an idle one is not worth its memory."""
@@ -34,6 +35,8 @@ class Fleet:
             "THETIS_CONFIG": str(user_config_file()),
             **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         }
+        self.kernel: Callable[[str], Awaitable[Path | None]] | None = None
+        """(conversation) -> where its worker's kernel is imported from; None for where ours is."""
         self.model_tells: TellHandlers = {}
         self.git_tells: TellHandlers = {}
 
@@ -64,8 +67,17 @@ class Fleet:
     async def worker(self, session: str, asks: AskHandlers, tells: TellHandlers) -> Child:
         """A conversation's worker. Raises ChildError, `child-parked` after too many deaths."""
         fds = await self._runtimes.fds("agent", "tool")
-        plan = Plan(role="worker", settings=self._settings, fds=fds, asks=asks, tells=tells)
+        there = self.supervisor.get(worker_name(session)) is not None
+        kernel = None if there or self.kernel is None else await self.kernel(session)
+        plan = Plan(role="worker", settings=self._settings, fds=fds, asks=asks, tells=tells, kernel=kernel)
         return await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
+
+    async def probe(self, kernel: Path) -> None:
+        """Start a worker with another kernel, and end it once it has said hello. Raises ChildError when it does not."""
+        fds = await self._runtimes.fds("agent", "tool")
+        child = await spawn(Plan(role="worker", settings=self._settings, fds=fds, kernel=kernel), name="a branch's kernel",
+                            crash_points=False)
+        await child.terminate(1.0)
 
     async def stop(self, name: str) -> None:
         """End a child by its name; nothing when there is none."""

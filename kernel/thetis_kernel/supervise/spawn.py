@@ -30,6 +30,12 @@ from thetis_kernel.supervise.handle import HEARTBEAT, Child, Exit, Heartbeat, La
 
 START_TIMEOUT = 30.0
 """Seconds from spawn to hello. A role imports its SDK first: up to 3 s of CPU here, on a machine that may be busy."""
+_FROM = """import sys
+sys.path.insert(0, sys.argv.pop(1))
+from thetis_kernel.supervise.child import main
+main(sys.argv[1:])
+"""
+"""What a child with a kernel of its own runs first: its package comes before any other of that name."""
 _ROLE = re.compile(r"[a-z][a-z0-9_]*")  # the name of a module
 _DESCRIPTOR = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -50,11 +56,13 @@ class Plan:
     """A child to be: its role, where it works, what it is told and given, and what it may ask of us.
 
     `settings` are THETIS_* variables, never secrets. `fds` are descriptors by name; they stay ours and open, the child
-    has them too. `asks` and `tells` serve the child's channel: whose channel it is, they know from being its.
+    has them too. `kernel`: where the package `thetis_kernel` is imported from, None for where ours is. `asks` and `tells`
+    serve the child's channel: whose channel it is, they know from being its.
     """
 
     role: str
     cwd: Path | None = None
+    kernel: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     fds: Mapping[str, int] = field(default_factory=dict)
     asks: AskHandlers = field(default_factory=dict)
@@ -119,8 +127,9 @@ def _fork(plan: Plan, source: RoleSource, environment: dict[str, str]) -> Launch
         read_end, write_end = os.pipe()
         undo.callback(os.close, read_end)
         childs.callback(os.close, write_end)
+        entry = ["-m", "thetis_kernel.supervise.child"] if plan.kernel is None else ["-c", _FROM, str(plan.kernel)]
         command = [
-            sys.executable, "-I", "-X", "utf8", "-m", "thetis_kernel.supervise.child", plan.role,
+            sys.executable, "-I", "-X", "utf8", *entry, plan.role,
             f"parent={os.getpid()}", f"channel={theirs.fileno()}", f"package={source.package}",
             f"path={source.path or ''}", *(f"fd.{name}={descriptor}" for name, descriptor in plan.fds.items()),
         ]  # fmt: skip

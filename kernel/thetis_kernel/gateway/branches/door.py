@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from thetis_kernel.protocol import kernels as k
 from thetis_kernel.protocol import merging as m
 from thetis_kernel.protocol.branches import Applied, Landed
 
@@ -42,5 +43,20 @@ def handlers(gateway: Gateway, only_a_person: Callable[[str], None]) -> dict[typ
         only_a_person("A worktree")
         return await asyncio.shield(gateway.worktrees.prune(await gateway.conversations.all()))
 
-    return {m.PlanMerge: plan, m.Merge: merge, m.Resolve: resolve, m.ApplyChanges: apply, m.ListWorktreeLines: worktrees,
-            m.PruneWorktrees: prune}
+    async def kernel(ask: k.LookAtKernel) -> k.KernelState:
+        return await gateway.kernels.state(await gateway.conversations.find(ask.session))
+
+    async def approve(ask: k.ApproveKernel) -> k.KernelState:
+        only_a_person("A kernel")
+        return await gateway.kernels.approve(await gateway.conversations.find(ask.session), ask.tree)
+
+    return {
+        k.LookAtKernel: kernel,
+        k.ApproveKernel: approve,
+        m.PlanMerge: plan,
+        m.Merge: merge,
+        m.Resolve: resolve,
+        m.ApplyChanges: apply,
+        m.ListWorktreeLines: worktrees,
+        m.PruneWorktrees: prune,
+    }
