@@ -30,48 +30,52 @@ def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
 ELSEWHERE: tuple[Tool, ...] = (
     Tool(
         "git_clone",
-        "Clone a public repository into /workspace, where every conversation of this repository can read it. No "
-        "credentials, hooks or submodules. The person is asked while the network is off. Use depth 1 to read code.",
+        (
+            "Clone a public repository into /workspace, without credentials, hooks or submodules. The person "
+            "is asked while the network is off. Use depth 1 to read code."
+        ),
         _schema(
             "repo",
-            repo=_text("its https address"),
-            dir=_text("name of the directory in /workspace; default: the repository's own"),
-            ref=_text("a branch, a tag, or a commit's 40 digits; default: the default branch"),
-            depth=_count("only so many commits; default: all"),
+            repo=_text("https address"),
+            dir=_text("name in /workspace"),
+            ref=_text("branch, tag or commit"),
+            depth=_count("commits; default: all"),
         ),
         "repository.clone",
         mutating=True,
     ),
     Tool(
         "list_conversations",
-        "Other conversations of this repository, the last used first. For what was done or decided before.",
-        _schema("", limit=_count("how many; default 20")),
+        "Other conversations of this repository, the last used first: for what was done or decided before.",
+        _schema("", limit=_count("default 20")),
         "transcripts.list",
         mutating=False,
     ),
     Tool(
         "search_conversations",
-        "Find what was said in the other conversations of this repository: events that hold all the words, newest first, each "
-        "with its conversation and number for read_conversation. What is found there was true then; check it.",
+        (
+            "Find what was said in other conversations of this repository, newest first, each place with its "
+            "conversation and number. It was true then; check it."
+        ),
         _schema(
             "query",
-            query=_text("words that all occur; the last may be a beginning"),
-            conversation=_text("only this one, by its id; this for your own"),
+            query=_text("words that all occur"),
+            conversation=_text("only this id; `this` for your own"),
             limit=_count("default 20"),
-            tools={"type": "boolean", "description": "also what tools were given and answered; default false"},
+            tools={"type": "boolean", "description": "also tools' input and output"},
         ),
         "transcripts.search",
         mutating=False,
     ),
     Tool(
         "read_conversation",
-        "Read a part of another conversation, an event an entry. Long entries are cut; give from_seq and chars to see one whole.",
+        "Read a part of another conversation. Long entries are cut; from_seq and chars show one whole.",
         _schema(
             "conversation",
-            conversation=_text("its id, as the list or a search shows it"),
-            from_seq=_count("number of the first event; default: its beginning"),
-            limit=_count("how many entries; default 40"),
-            chars=_count("characters of each; default 600, at most 8000"),
+            conversation=_text("its id"),
+            from_seq=_count("first event"),
+            limit=_count("entries; default 40"),
+            chars=_count("of each; default 600"),
         ),
         "transcripts.read",
         mutating=False,
@@ -95,7 +99,9 @@ def _listed(value: Any, args: dict[str, Any]) -> str:
             f"{text(one, 'id')}  {_day(number(one, 'updated_ms'))}  {_line(text(one, 'title'))}{mine}"
             + (f"  | {_line(said)}" if said else "")
         )
-    return "\n".join([*lines, *(["[there are more]"] if flag(value, "more") else [])]) or "there is no other conversation"
+    return (
+        "\n".join([*lines, *(["[there are more]"] if flag(value, "more") else [])]) or "there is no other conversation"
+    )
 
 
 def _hits(value: Any, args: dict[str, Any]) -> str:

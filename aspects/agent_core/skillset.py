@@ -33,31 +33,33 @@ SKILLS: tuple[Tool, ...] = (
         "Read a skill, or a file that lies beside it.",
         _schema(
             "name",
-            name=_text("the skill's name"),
-            file=_text("one of the files it names; leave out to read the skill itself"),
-            again={"type": "boolean", "description": "read it although you have read it here before; default false"},
+            name=_text("its name"),
+            file=_text("one it names; default: the skill"),
+            again={"type": "boolean", "description": "although read before"},
         ),
         "skills.read",
         mutating=False,
     ),
     Tool(
         "find_skills",
-        "Skills that fit some words, best first; all of them without words.",
-        _schema("", query=_text("what you are about to do, in a few words")),
+        "Skills that fit some words, best first.",
+        _schema("", query=_text("what you are about to do")),
         "skills.find",
         mutating=False,
     ),
     Tool(
         "write_skill",
-        "Keep a skill, for a way of working that took effort to find and will be needed again. It is checked like code, "
-        "and you get line and reason. The text begins with a head: a line +++, then name and brief (and when_to_use, "
-        "tags) as TOML, then +++.",
+        (
+            "Keep a skill, for a way of working that took effort to find and will be needed again. Checked "
+            "like code. The text begins with a line +++, then name and brief (and when_to_use, tags) as "
+            "TOML, then +++."
+        ),
         _schema(
             "name contents",
-            name=_text("a-z, 0-9 and dashes", minLength=1, maxLength=48),
-            contents=_text("the whole text, head included; empty removes the skill"),
+            name=_text("a-z, 0-9, dashes", minLength=1, maxLength=48),
+            contents=_text("all of it; empty removes the skill"),
             where=_text(
-                "conversation (default), or person: every later conversation has it, and the person is asked",
+                "person: for all later conversations; they are asked",
                 enum=["conversation", "person"],
             ),
         ),
