@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import msgspec
+
 from thetis_kernel.errors import GateError, GuestError, ThetisError
 from thetis_kernel.forge.candidate import Bench, Candidate, Step
 from thetis_kernel.forge.diagnostics import bounded_diagnostics, diagnostic_of_guest, diagnostics_of
@@ -31,7 +33,7 @@ def judge(source: GuestSource, key: str, bench: Bench, steps: Sequence[Step]) ->
             results.append(result)
             if any(_failed(one) for one in results):
                 break
-        told = [one.result() if isinstance(one, Future) else one for one in results]
+        told = [_awaited(one) if isinstance(one, Future) else one for one in results]
     failed = next((place for place, result in enumerate(told) if not result.ok), None)
     if failed is not None:
         return Verdict(False, key, told[: failed + 1])
@@ -43,6 +45,12 @@ def _failed(result: StepResult | Future[StepResult]) -> bool:
     if isinstance(result, Future):
         return result.done() and not result.result().ok
     return not result.ok
+
+
+def _awaited(result: Future[StepResult]) -> StepResult:
+    """The result of a step beside the others. Its time is what had to be waited for: all times add up to the verdict's."""
+    started = time.perf_counter()
+    return msgspec.structs.replace(result.result(), ms=round((time.perf_counter() - started) * 1000, 3))
 
 
 def _result(step: Step, candidate: Candidate, bench: Bench) -> StepResult:

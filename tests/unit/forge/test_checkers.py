@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -141,6 +142,25 @@ def test_the_verdict_is_that_of_all_steps_in_a_row():
     verdict = judge(tool("x: int = ''\n" + TOOL_MAIN), "k", bench, STEPS)
     assert [step.step for step in verdict.steps] == ["manifest", "layout", "ruff", "imports", "ty"]
     assert (verdict.steps[-1].diagnostics[0].path, verdict.steps[-1].diagnostics[0].line) == ("main.py", 1)
+
+
+def test_the_times_add_up_to_the_verdicts():
+    """A step beside the others counts with what it kept the verdict waiting, not with what it took meanwhile."""
+    from thetis_kernel.forge.candidate import Step
+
+    def slow(candidate, bench):
+        threading.Event().wait(0.05)
+        over.set()
+        return []
+
+    def inline(candidate, bench):
+        over.wait(10)
+        return []
+
+    over = threading.Event()
+    verdict = judge(tool(TOOL_MAIN), "k", FakeBench(), [Step("beside", slow, beside=True), Step("inline", inline)])
+    beside, own = verdict.steps
+    assert own.ms > beside.ms
 
 
 def test_a_finding_that_is_there_already_ends_the_run():

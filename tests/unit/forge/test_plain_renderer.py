@@ -12,6 +12,7 @@ from thetis_kernel.forge.fakes.log import specimens
 from thetis_kernel.gateway.plain import render_plain
 from thetis_kernel.gateway.plain_kinds import _DRAW
 from thetis_kernel.protocol import events as ev
+from thetis_kernel.protocol.approvals import Part
 from thetis_kernel.protocol.blocks import MAX_BLOCKS_PER_EVENT, MAX_BODY, bounded
 from thetis_kernel.protocol.events import KINDS, Event
 from thetis_kernel.protocol.spending import Spent
@@ -151,7 +152,7 @@ BY_HINT = {
     "Spent": st.just(Spent()),
     "list[str]": st.lists(words, max_size=3),
     "list[int]": st.lists(st.integers(0, 2**40), max_size=3),
-    "list[Part]": st.lists(st.builds(ev.Part, words, words), max_size=3),
+    "list[Part]": st.lists(st.builds(Part, words, words), max_size=3),
     "Decimal | None": st.none() | st.decimals(0, 10, places=6),
     "int": st.integers(-(2**53), 2**53),
     "bool": st.booleans(),
