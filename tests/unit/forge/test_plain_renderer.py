@@ -150,6 +150,7 @@ BY_HINT = {
     "list[tuple[int, int]]": st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3),
     "Usage": st.just(ev.Usage()),
     "Spent": st.just(Spent()),
+    "dict[str, Spent]": st.dictionaries(words, st.just(Spent()), max_size=2),
     "list[str]": st.lists(words, max_size=3),
     "list[int]": st.lists(st.integers(0, 2**40), max_size=3),
     "list[Part]": st.lists(st.builds(Part, words, words), max_size=3),
