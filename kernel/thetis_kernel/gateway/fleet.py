@@ -37,6 +37,8 @@ class Fleet:
         }
         self.kernel: Callable[[str], Awaitable[Path | None]] | None = None
         """(conversation) -> where its worker's kernel is imported from; None for where ours is."""
+        self.hold: Callable[[str, int], Awaitable[None]] | None = None
+        """(conversation, process): told of its worker whenever that is about to be used."""
         self.model_tells: TellHandlers = {}
         self.git_tells: TellHandlers = {}
 
@@ -70,7 +72,10 @@ class Fleet:
         there = self.supervisor.get(worker_name(session)) is not None
         kernel = None if there or self.kernel is None else await self.kernel(session)
         plan = Plan(role="worker", settings=self._settings, fds=fds, asks=asks, tells=tells, kernel=kernel)
-        return await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
+        child = await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
+        if self.hold is not None:
+            await self.hold(session, child.pid)
+        return child
 
     async def probe(self, kernel: Path) -> None:
         """Start a worker with another kernel, and end it once it has said hello. Raises ChildError when it does not."""

@@ -141,6 +141,7 @@ class Gateway:
         self.merging = Merging(branches, self._at_work, lambda session, text, event_id: self.turns.submit(
             session, text, event_id, with_changes=False))
         self.worktrees = Worktrees(branches, self._at_work)
+        self.fleet.hold = self.worktrees.hold
         self.kernels = Kernels(branches, paths.base / "kernels", own_guests.in_project and not safe, self.fleet.probe,
                                self.workers.discard)
         self.fleet.kernel = self.kernels.for_worker
@@ -364,7 +365,7 @@ class Gateway:
     async def close(self) -> None:
         """End every turn, stop the children, close the log, give the lock back."""
         await self.turns.close()
-        self.workers.spills.stop()
+        await self.workers.spills.close()
         self.children.close()
         for task in list(self._tasks):
             task.cancel()

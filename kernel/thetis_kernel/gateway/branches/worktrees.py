@@ -24,6 +24,17 @@ class Worktrees:
     def __init__(self, git_host: Git, running: Callable[[str], bool]) -> None:
         self._git = git_host
         self._running = running
+        self._held: dict[str, int] = {}
+
+    async def hold(self, session: str, pid: int) -> None:
+        """Note in the worktree that its worker is at work there, so that neither we nor git take it away under its feet."""
+        if self._held.get(session) == pid:
+            return
+        try:
+            await self._git.ask(git.HoldWorktree(root=self._git.root, branch=branch_name(session), pid=pid))
+        except ThetisError:
+            return  # there is no worktree yet, or a person has locked it; the next turn asks again
+        self._held[session] = pid
 
     async def all(self, conversations: list[Conversation]) -> list[WorktreeLine]:
         """One line each, the one used longest ago first."""
