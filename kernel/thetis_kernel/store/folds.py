@@ -44,6 +44,7 @@ from thetis_kernel.protocol.events import (
 )
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.store import projection, queueing, summary
+from thetis_kernel.store.partly import Reply, Result
 from thetis_kernel.store.turnstats import TurnStats as TurnStats
 
 _KEPT = ("kv:", "pins")
@@ -58,12 +59,12 @@ class SessionState(msgspec.Struct):
     requests) and `questions` end with an answer or the next words of a person, approvals also when their turn is stopped.
     `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet.
     `children`: sub-agents not settled; `settled`: the others. `purse`: what this conversation and its settled sub-agents have
-    used since a person last spoke, `purse_turn` being the turn that began then, `purse_steps` its model calls. `turns`: how many
-    were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a person's nudges since
-    the last reply. `spent`: tokens and dollars by model since the
-    conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a person
-    while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
-    `queue`: words for later. `restoring`: the snapshot a rewind began to put back, "" once that is done or given up.
+    used since a person last spoke, `purse_turn` being the turn that began then, `purse_steps` its model calls. `turns`: how
+    many were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a person's nudges
+    since the last reply. `spent`: tokens and dollars by model since the conversation began (a fork: since it was forked),
+    rewinds or not. `waiting`: the number of the last words of a person while no turn was begun for them, else 0.
+    `interrupted`: the last turn was cut by a restart and nothing came after. `queue`: words for later. `restoring`: the
+    snapshot a rewind began to put back, "" once that is done or given up.
     """
 
     seq: int = 0
@@ -194,26 +195,6 @@ def feed(state: SessionState, seq: int, kind: str, raw: bytes) -> None:
     handle(state, seq, body)
 
 
-class _Block(msgspec.Struct, gc=False):
-    type: str = ""
-    text: str = ""
-
-
-class _Reply(msgspec.Struct, gc=False):
-    """Of a reply only its tokens and texts: most of a log is replies and results, and most of those matters to nobody."""
-
-    model: str = ""
-    usage: Usage = Usage()
-    cost: Decimal | None = None
-    blocks: list[_Block] = []
-
-
-class _Result(msgspec.Struct, gc=False):
-    """Of a result only whose it is."""
-
-    call: str
-
-
 def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     """A conversation begins; for a fork, after all it inherited: what belongs to the parent alone is dropped."""
     state.started = body
@@ -242,7 +223,7 @@ def _user(state: SessionState, seq: int, body: User) -> None:
     state.interrupted, state.waiting = False, seq
 
 
-def _assistant(state: SessionState, seq: int, body: _Reply) -> None:
+def _assistant(state: SessionState, seq: int, body: Reply) -> None:
     for block in body.blocks:
         if block.type == "text" and block.text.strip():
             state.said = block.text
@@ -273,7 +254,7 @@ def _invocation(state: SessionState, seq: int, body: ToolInvocation) -> None:
     state.stats.tool_calls += 1
 
 
-def _result(state: SessionState, seq: int, body: _Result) -> None:
+def _result(state: SessionState, seq: int, body: Result) -> None:
     state.unanswered.pop(body.call, None)
 
 
@@ -396,10 +377,10 @@ def _on(type_: Any, handle: Callable[[SessionState, int, Any], None]) -> tuple[C
 _HANDLERS = {
     "session-started": _on(SessionStarted, _started),
     "user": _on(User, _user),
-    "assistant": _on(_Reply, _assistant),
+    "assistant": _on(Reply, _assistant),
     "nudge": _on(Nudge, _nudge),
     "tool-invocation": _on(ToolInvocation, _invocation),
-    "tool-result": _on(_Result, _result),
+    "tool-result": _on(Result, _result),
     "turn-started": _on(TurnStarted, _turn_started),
     "turn-finished": _on(TurnFinished, _turn_finished),
     "branch-op": _on(BranchOp, _branch),
