@@ -158,3 +158,13 @@ async def test_small_ones_at_once_large_ones_after_and_all_of_an_earlier_gateway
     await made.settle()
     assert not any(KEY in file.read_bytes() for file in tmp_path.glob("*/*"))
     await made.look_through("conv0003")
+
+
+async def test_an_end_waits_for_large_ones_a_while(tmp_path: Path, scrubber: Scrubber) -> None:
+    large = tmp_path / "conv0001" / "large"
+    large.parent.mkdir()
+    large.write_bytes(KEY + b"\n" * LARGEST)
+    made = Spills(tmp_path, scrubber)
+    await made.look_through("conv0001")
+    await made.close()
+    assert KEY not in large.read_bytes()
