@@ -63,6 +63,8 @@ def test_from_words_to_the_trunk_and_back_to_nothing(world: World) -> None:
     # nothing of the worktree is needed any more, and it comes back when it is
     [gone] = json.loads(world.run("worktrees", "--prune", "--json").stdout)
     assert gone["session"] == session and not worktree.exists() and world.git("rev-parse", f"conv/{session[:8]}")
+    assert world.run("diff", session).stdout == "Nothing was changed.\n"
+    assert json.loads(world.run("merge", session, "--dry-run", "--json").stdout)["plan"]["how"] == "nothing"
     assert "0 behind main" in answer(world.events("--conversation", session, "where does the branch stand?"))
     assert worktree.is_dir()
 

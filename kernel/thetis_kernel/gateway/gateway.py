@@ -138,8 +138,9 @@ class Gateway:
         self.questions = Questions(self.log, self.turns)
         branches = Git(self.fleet, self.log, paths)
         self.branch = AgentBranch(branches, self.modes, self.workers.turn)
-        self.merging = Merging(branches, self._at_work, lambda session, text, event_id: self.turns.submit(
-            session, text, event_id, with_changes=False))
+        self.merging = Merging(
+            branches, self._at_work, self.repository.ensure_worktree,
+            lambda session, text, event_id: self.turns.submit(session, text, event_id, with_changes=False))
         self.worktrees = Worktrees(branches, self._at_work)
         self.fleet.hold = self.worktrees.hold
         self.kernels = Kernels(branches, paths.base / "kernels", own_guests.in_project and not safe, self.fleet.probe,

@@ -169,14 +169,22 @@ class Repository:
         asked = git.Diff(root=str(self._paths.root), branch=branch_name(session), base=state.materialised.before,
                          uncommitted=True, max_bytes=2 << 20)
         trunk = str(state.materialised.data.get("trunk", ""))
-        try:
-            found = await self._ask(msgspec.structs.replace(asked, base="", trunk=trunk) if trunk else asked)
-        except ThetisError as error:
-            if not trunk or error.code != "repo":
-                raise
-            found = await self._ask(asked)  # the trunk is gone
+        against = [msgspec.structs.replace(asked, base="", trunk=trunk)] if trunk else []
+        # Its worktree may have been pruned, and its trunk may be gone.
+        found = await self._first_of([way for one in [*against, asked]
+                                      for way in (one, msgspec.structs.replace(one, uncommitted=False))])
         return client.DiffText(patch=found.patch, truncated=found.truncated,
                                files=[(c.path, c.added, c.removed) for c in found.files])
+
+    async def _first_of(self, ways: list[git.Diff]) -> git.DiffText:
+        """The first of the requests git can answer. Raises what the last one does."""
+        for ask in ways[:-1]:
+            try:
+                return await self._ask(ask)
+            except ThetisError as error:
+                if error.code != "repo":
+                    raise
+        return await self._ask(ways[-1])
 
     async def _first_message(self, session: str) -> User | None:
         for event in await asyncio.to_thread(self._log.store.read, session, 0, 50):

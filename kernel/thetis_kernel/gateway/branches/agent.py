@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from thetis_kernel.config.modes import Modes
-from thetis_kernel.errors import Refused, UsageError
+from thetis_kernel.errors import Refused, ThetisError, UsageError
 from thetis_kernel.gateway.branches.git import Git
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol import branches as b
 from thetis_kernel.protocol import git
 from thetis_kernel.protocol.events import BranchOp
 from thetis_kernel.protocol.ids import branch_name
+from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.protocol.worker import AskBranch
 from thetis_kernel.toolhost.branches import CHANGING
 
@@ -22,6 +23,7 @@ MAX_FILES = 200
 MAX_MESSAGE = 16 * 1024
 NO_TRUNK = "This conversation began where no branch was checked out, so there is no trunk to bring in."
 Arguments = dict[str, Any]
+R = TypeVar("R")
 
 
 class AgentBranch:
@@ -80,16 +82,27 @@ class AgentBranch:
                 raise UsageError(f"There is no operation branch.{name[:40]}.", code="bad-arguments")
 
     async def _status(self, branch: str, trunk: str) -> dict[str, Any]:
-        found = await self._git.ask(git.BranchStatus(root=self._git.root, branch=branch, trunk=trunk))
+        found = await self._with_trunk(
+            lambda name: git.BranchStatus(root=self._git.root, branch=branch, trunk=name), trunk)
         return {"branch": found.branch, "trunk": found.trunk, "tip": found.tip, "base": found.base, "ahead": found.ahead,
                 "behind": found.behind, "changed": found.changed, "dirty": found.dirty, "merging": found.merging,
                 "unresolved": found.unresolved, "filtered": found.filtered[:MAX_FILES]}
 
     async def _log(self, branch: str, trunk: str, limit: int) -> dict[str, Any]:
         """The branch's own commits; all it reaches where there is no trunk."""
-        found = await self._git.ask(git.Log(root=self._git.root, branch=branch, limit=limit, since=trunk))
+        found = await self._with_trunk(
+            lambda name: git.Log(root=self._git.root, branch=branch, limit=limit, since=name), trunk)
         return {"commits": [{"id": c.id, "subject": c.subject, "body": c.body, "author": c.author, "time": c.time}
                             for c in found.commits], "more": found.more}
+
+    async def _with_trunk(self, asked: Callable[[str], Ask[R]], trunk: str) -> R:
+        """The answer against the trunk; without one where that is gone."""
+        try:
+            return await self._git.ask(asked(trunk))
+        except ThetisError as error:
+            if not trunk or error.code != "repo":
+                raise
+            return await self._git.ask(asked(""))
 
     async def _commit(self, session: str, branch: str, message: str, turn: str) -> dict[str, Any]:
         text = f"{message}\n\nThetis-Conversation: {session}\n" + (f"Thetis-Turn: {turn}\n" if turn else "")

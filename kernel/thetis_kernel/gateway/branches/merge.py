@@ -24,10 +24,13 @@ WORK = "Work in progress, before merging"
 
 
 class Merging:
-    """`running(session)`: whether a turn is; `say(session, text, event_id)`: begin one with these words."""
+    """`running(session)`: whether a turn is. `place(session)`: makes sure of its worktree, which may have been pruned.
+    `say(session, text, event_id)`: begin a turn with these words."""
 
-    def __init__(self, git_host: Git, running: Callable[[str], bool], say: Callable[[str, str, str], Awaitable[object]]) -> None:
+    def __init__(self, git_host: Git, running: Callable[[str], bool], place: Callable[[str], Awaitable[object]],
+                 say: Callable[[str, str, str], Awaitable[object]]) -> None:
         self._git = git_host
+        self._place = place
         self._running = running
         self._say = say
         self._landing = asyncio.Lock()
@@ -38,6 +41,7 @@ class Merging:
         """See `protocol.merging.PlanMerge`. What stands uncommitted in the conversation's worktree is committed first."""
         trunk = await self._trunk(session, into)
         running = self._running(session)
+        await self._place(session)
         if not running:
             await self._git.ask(CommitTurn(root=self._git.root, branch=branch_name(session), message=WORK, known=self._git.known))
         red = [] if running or self.red is None else await self.red(session)
@@ -50,6 +54,7 @@ class Merging:
         if self._running(session):
             raise UsageError("A turn of this conversation is running.", code="running", hint="Wait for its end, or stop it.")
         trunk = await self._trunk(session, into)
+        await self._place(session)
         async with self._landing:  # one after the other: each is planned against what the one before left
             red = [] if self.red is None else await self.red(session)
             if red:
