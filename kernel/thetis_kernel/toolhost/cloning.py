@@ -88,7 +88,7 @@ def intended(context: TurnContext, arguments: dict[str, Any]) -> Intended:
     subject = f"clone {found}"
     return Intended(
         what=f"Clone {found}"[:300], detail="\n".join(detail), where=f"into /workspace/{name}", insists=insists,
-        subjects=(Subject(subject, rule=subject, session=f"clone {found.origin}/**"),))
+        subjects=(Subject(subject, rule=subject, session=subject, wide=False),))
 
 
 def clone(context: TurnContext, call: str, arguments: dict[str, Any]) -> dict[str, Any]:

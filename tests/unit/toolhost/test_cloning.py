@@ -11,6 +11,8 @@ from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.protocol.clone import Cloned, CloneRepository
 from thetis_kernel.protocol.worker import AskApproval, Verdict
 from thetis_kernel.toolhost import cloning
+from thetis_kernel.toolhost.authority import Subject
+from thetis_kernel.toolhost.authority.rules import covers
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import perform
 
@@ -52,6 +54,10 @@ def test_a_person_is_asked_while_the_network_is_off(tmp_path: Path) -> None:
     assert person.where == f"into /workspace/engine · {cloning.OFF}"
     assert "ref: main" in person.detail
     assert person.rememberable
+    [part] = person.parts
+    for pattern in (part.rule, part.session):
+        assert covers("http", pattern, Subject(part.text, wide=part.wide))
+        assert not covers("http", pattern, Subject("clone https://git.example/ada/other.git"))
     assert asked.clones == [CloneRepository(call="c1", url=URL, directory="engine", ref="main")]
 
 
