@@ -80,4 +80,8 @@ def test_where_no_group_can_be_made_the_command_runs_and_the_result_says_so(tier
     result = bench.run(msgspec.structs.replace(tier, cgroup=str(bench.place / "gone")), "echo hi")
 
     assert result.output == "hi\n"
-    assert result.notes == ("It ran without its limits on memory and processes: No such file or directory.",)
+    with terminal(msgspec.structs.replace(tier, cgroup=str(bench.place / "gone")), bench.worktree) as opened:
+        assert opened.says("echo hi") == "hi\n"
+        session = opened.terminal._session
+        assert session is not None and session.note == result.notes[0]
+    assert result.notes == ("It runs without its limits on memory and processes: No such file or directory.",)

@@ -8,9 +8,9 @@ come as lines on control, each answered by one line of JSON on status:
     signal N      send signal N to them                                             {"answer": "signal", "count": n}
     count         how many of them live                                             {"answer": "count", "count": n}
 
-Unasked it says {"started": true} once the shell runs and {"event": "threads"} after it ended a command that had too many
-threads. When the shell itself ends, when control ends, or on a line it does not know, everything below it is killed and
-the last line is the Supervisor's answer. Must not know what the shell is told to run.
+Unasked it says {"started": true, "unlimited": why or ""} once the shell runs, and {"event": "threads"} after it ended a command
+that had too many threads. When the shell itself ends, when control ends, or on a line it does not know, everything below it is
+killed and the last line is the Supervisor's answer. Must not know what the shell is told to run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Attendant(Supervisor):
 
     def _wait(self, woken: int, deadline: float, baseline: int) -> str:
         """Serve orders until the shell ends ("exit"), is ended ("asked"), or nobody is there any more ("parent")."""
-        self._say(started=True)
+        self._say(started=True, unlimited=self._unlimited)
         poll = select.poll()
         poll.register(woken, select.POLLIN)
         poll.register(self._control, select.POLLIN | select.POLLHUP)

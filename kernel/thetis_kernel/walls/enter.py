@@ -60,6 +60,7 @@ class Supervisor:
         self._ended = False
         self._main = self._starved = 0
         self._group = cgroup.Group("", {})
+        self._unlimited = ""
 
     def run(self) -> dict[str, Any]:
         """Run the command; returns what goes to status."""
@@ -73,7 +74,7 @@ class Supervisor:
         deadline = time.monotonic() + policy["timeout_ms"] / 1000
         pipes = _Pipes()
         self._group = cgroup.Group(policy["cgroup"], policy["cgroup_files"])
-        unlimited = self._group.make()
+        self._unlimited = self._group.make()
         me = os.getpid()
         self._main = os.fork()
         if self._main == 0:
@@ -82,6 +83,7 @@ class Supervisor:
             os.close(fd)
         pipes.close_child_ends()
         trouble, refused = pipes.trouble()
+        self._unlimited = self._unlimited or refused
         if trouble:
             self.end()
             return {"error": trouble}
@@ -101,7 +103,7 @@ class Supervisor:
             "leftover": leftover,
             "survivors": survivors,
             "starved": self._starved,
-            "unlimited": unlimited or refused,
+            "unlimited": self._unlimited,
         }
 
     def end(self) -> int:

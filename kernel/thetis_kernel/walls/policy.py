@@ -16,6 +16,9 @@ from thetis_kernel.walls.command import MAX_TIMEOUT_MS, Command
 from thetis_kernel.walls.roots import Boundary
 from thetis_kernel.walls.tier import Tier
 
+UNLIMITED = "It runs without its limits on memory and processes: {}."
+"""What is told where a tier promised them (`cgroup`)."""
+
 
 class Sockets(msgspec.Struct, frozen=True):
     """What the filter lets through (`seccomp.program`)."""

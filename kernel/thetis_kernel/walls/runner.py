@@ -234,7 +234,7 @@ class _Run:
                 f"{answer['starved']} process(es) were ended for want of memory: the command has a limit."
             )
         if answer["unlimited"]:
-            self._notes.append(f"It ran without its limits on memory and processes: {answer['unlimited']}.")
+            self._notes.append(policy.UNLIMITED.format(answer["unlimited"]))
         if answer["survivors"]:
             self._notes.append(f"{answer['survivors']} process(es) could not be ended.")
         self._notes += guard.put_back()

@@ -79,6 +79,9 @@ class Session:
         if not any(line.get("started") for line in said):
             reason = next((line["error"] for line in said if "error" in line), "its helper did not answer")
             raise WallError(f"No terminal was opened: {reason}.", code="walls-setup")
+        why = next((line["unlimited"] for line in said if line.get("unlimited")), "")
+        if why:
+            self.note = f"{self.note} {policy.UNLIMITED.format(why)}".strip()
 
     def resize(self, columns: int, rows: int) -> None:
         """Set the window's size; programs on it are told."""
