@@ -27,6 +27,7 @@ async def said(opened: Opened, session: str, text: str) -> list[Any]:
     return (await opened.log(session))[before:]
 
 
+@pytest.mark.slow
 async def test_134_an_agent_cannot_break_itself_beyond_a_start(tmp_path: Path) -> None:
     """agent-zero#935. What restores a guest cannot be named by the dev kit, and the last good revision serves by itself."""
     async with gateway(tmp_path) as opened:

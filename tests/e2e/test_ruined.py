@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from thetis_kernel.protocol.events import SHIPPED, Incident, Modification, ToolResult, TurnFinished
 
 from tests.support.gateways import Opened, gateway
@@ -35,6 +36,7 @@ async def changed(opened: Opened, session: str, path: str, old: str, new: str) -
     return str(done["revision"])
 
 
+@pytest.mark.slow
 async def test_it_ruins_agent_renderer_and_tool_in_turn_and_keeps_working(tmp_path: Path) -> None:
     async with gateway(tmp_path, {"README.md": "# Harbour\n", "src/a.py": "def berth() -> int:\n    return 1\n"}) as opened:
         session = await opened.start("list .")
