@@ -82,11 +82,12 @@ async def growth() -> None:
 
     gateway.script = script
     async with screen(gateway, size=(120, 40)) as s:
-        small = 0.0
+        small, kept = 0.0, 0
         for n in range(TURNS):
             await s.send(f"turn {n}")
             await s.until(lambda n=n: f"turn {n}" in gateway_said(gateway) and not gateway.turns, f"turn {n}")
-            await s.calm()
+            await s.until(lambda: s.view.window.at_end, "shown")
+            s.messages.clear()
             if n == EARLY:
                 small, kept = own_mib(), log_bytes(gateway)
         gateway.asks.clear()

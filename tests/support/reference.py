@@ -22,7 +22,7 @@ from thetis_tui.screens.help import TYPING
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = {
-    "user": "What a person said. A line at its left; what was said into a running turn has another colour, what is on its way is grey.",
+    "user": "What a person said; what was said into a running turn has another colour, what is on its way is grey.",
     "assistant": "A model's reply, Markdown, drawn while it streams.",
     "thinking": "A model's reasoning, folded to one line.",
     "tool": "A call: its name and what it is about in words, live output while it runs; its result stands in the same block.",
@@ -42,8 +42,8 @@ INTRO = """# The screen
 
 Written by `python -m tests.support.reference` from the commands, keys and kinds themselves; a test keeps it true.
 
-The log is the truth and the screen a window on it: only what is near the view is drawn, whatever the length of a conversation, and a
-reader who scrolled up is never moved. Everything can be done with the keyboard; the mouse scrolls, folds, selects and opens.
+The log is the truth and the screen a window on it: only what is near the view is drawn, whatever the length of a conversation,
+and a reader who scrolled up is never moved. Everything can be done with the keyboard; the mouse scrolls, folds and selects.
 """
 
 

@@ -13,6 +13,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
+from thetis_kernel.protocol.cutting import boundary
 
 from thetis_tui.attachments import pasted
 from thetis_tui.chips import Chips
@@ -157,6 +158,24 @@ class Prompt(TextArea):
         else:
             return False
         return True
+
+    def get_cursor_left_location(self) -> tuple[int, int]:
+        """One visible character to the left: an emoji of several code points is passed, or deleted, whole."""
+        row, column = self.cursor_location
+        if column == 0:
+            return super().get_cursor_left_location()
+        return row, boundary(self.document.get_line(row), column - 1)
+
+    def get_cursor_right_location(self) -> tuple[int, int]:
+        """One visible character to the right."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        if column >= len(line):
+            return super().get_cursor_right_location()
+        end = column + 1
+        while end < len(line) and boundary(line, end) != end:
+            end += 1
+        return row, end
 
     def action_newline(self) -> None:
         """A line break where the cursor is."""
