@@ -96,6 +96,28 @@ def test_killed_while_guests_are_merged(point: str, tmp_path: Path) -> None:
     assert own(world, later)["tool/frequent-words"] == own(world, session)["tool/frequent-words"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["swap.before", "swap.after", "commit.before", "commit.after:2", "swap.after:2"])
+def test_killed_while_a_guest_is_changed(point: str, tmp_path: Path) -> None:
+    """Of building, storing, committing and swapping: what serves afterwards is a revision that passed, and it goes on."""
+    world, trace = World(tmp_path), tmp_path / "trace"
+    world.make_repository({"README.md": "plum plum pear\n"})
+    session = str(world.events("list")[0]["session"])[:8]
+    dying = {"THETIS_CRASH": point, "THETIS_CRASH_TRACE": str(trace)}
+    world.run("run", "--conversation", session, "make yourself a tool", check=False, **dying)
+    assert reached(trace, point.partition(":")[0])
+    world.run("run", "--conversation", session, "list")
+    guests = json.loads(world.run("self", "ls", "--conversation", session, "--json").stdout)["guests"]
+    history = json.loads(world.run("self", "log", "--conversation", session, "--json").stdout)["revisions"]
+    passed = {entry["revision"] for entry in history if entry["verdict"] == "pass"}
+    assert {guest["revision"] for guest in guests if guest["origin"] == "own"} <= passed
+    world.run("run", "--conversation", session, "run echo fine")
+    assert json.loads(world.run("self", "merge", "--conversation", session, "--json", check=False).stdout or "{}").get("ok", True)
+    bodies = next(iter((world.base / "state").rglob("body")), None)
+    if bodies is not None:
+        world.git("fsck", "--strict", at=bodies)
+
+
 def own(world: World, session: str) -> dict[str, str]:
     listed = json.loads(world.run("self", "ls", "--conversation", session, "--json").stdout)["guests"]
     return {guest["aspect"]: guest["revision"] for guest in listed if guest["origin"] == "own"}

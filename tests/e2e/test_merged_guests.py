@@ -109,6 +109,7 @@ async def test_conversations_that_change_the_agent_at_once(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_ten_conversations_change_the_agent_at_once(tmp_path: Path) -> None:
     async with gateway(tmp_path, {"a.txt": "a\n"}) as opened:
         await ten(opened, 10)
