@@ -28,7 +28,7 @@ def _text(description: str, **more: Any) -> dict[str, Any]:
 BRANCHES: tuple[Tool, ...] = (
     Tool(
         "branch_status",
-        "Where your branch stands: commits ahead of and behind the trunk, uncommitted files, an open merge.",
+        "Commits ahead of and behind the trunk, uncommitted files, an open merge.",
         _schema(""),
         "branch.status",
         mutating=False,
@@ -36,54 +36,59 @@ BRANCHES: tuple[Tool, ...] = (
     Tool(
         "branch_log",
         "The commits of your branch, newest first.",
-        _schema("", limit={"type": "integer", "minimum": 1, "maximum": 200, "description": "how many; default 20"}),
+        _schema("", limit={"type": "integer", "minimum": 1, "maximum": 200, "description": "default 20"}),
         "branch.log",
         mutating=False,
     ),
     Tool(
         "branch_commit",
-        "Commit what you changed now, with a message of your own. Everything is committed when the turn ends anyway; use "
-        "this to keep separate steps apart.",
-        _schema("message", message=_text("one line of what and, after a blank line, why", minLength=1, maxLength=4000)),
+        (
+            "Commit now, with a message of your own, to keep steps apart; everything is committed when the "
+            "turn ends anyway."
+        ),
+        _schema("message", message=_text("what and, after a blank line, why", minLength=1, maxLength=4000)),
         "branch.commit",
         mutating=True,
     ),
     Tool(
         "update_from_trunk",
-        "Bring what the trunk became into your branch; your uncommitted work is committed first. Where both changed the "
-        "same lines, the files carry both versions between marks (<<<<<<<, =======, >>>>>>>) and the merge stays open: "
-        "edit each file to what it should be and call complete_merge, or abort_merge.",
+        (
+            "Bring the trunk into your branch; uncommitted work is committed first. Where both changed the "
+            "same lines the files carry both between marks and the merge stays open: edit them and call "
+            "complete_merge, or abort_merge."
+        ),
         _schema(""),
         "branch.update-from-trunk",
         mutating=True,
     ),
     Tool(
         "complete_merge",
-        "Record an open merge once no file holds marks any more.",
-        _schema("", message=_text("the commit's message; default: one that names the trunk", maxLength=4000)),
+        "Record an open merge once no marks are left.",
+        _schema("", message=_text("of the commit", maxLength=4000)),
         "branch.complete-merge",
         mutating=True,
     ),
     Tool(
         "abort_merge",
-        "Give an open merge up: the files are those of your branch again. What stood there is kept in a commit.",
+        "Give an open merge up; what stood there is kept in a commit.",
         _schema(""),
         "branch.abort-merge",
         mutating=True,
     ),
     Tool(
         "reset_branch",
-        "Go back to the files of an earlier commit of your branch, as a new commit on top: nothing is lost.",
-        _schema("revision", revision=_text("the commit, as branch_log names it", minLength=6, maxLength=40)),
+        "Go back to the files of an earlier commit, as a new commit on top.",
+        _schema("revision", revision=_text("as branch_log names it", minLength=6, maxLength=40)),
         "branch.reset-to",
         mutating=True,
     ),
     Tool(
         "update_code",
-        "Bring what the common guests of this project and the shipped ones became into your own guests, each judged by the "
-        "gate. Where both changed the same lines, the file carries both versions between marks, and what ran before goes "
-        "on running until you mend it with patch_code.",
-        _schema("", aspect=_text("agent, gateway/tui or tool/NAME; leave out for every one of yours")),
+        (
+            "Bring what the project's common guests and the shipped ones became into yours, each judged by "
+            "the gate. Conflicts stand between marks in the file until you mend it with patch_code."
+        ),
+        _schema("", aspect=_text("default: all of yours")),
         "devkit.update-code",
         mutating=True,
     ),
@@ -92,14 +97,18 @@ BRANCHES: tuple[Tool, ...] = (
 
 def _status(value: Any, args: dict[str, Any]) -> str:
     trunk = text(value, "trunk") or "no trunk"
-    lines = [f"{text(value, 'branch')} at {text(value, 'tip')[:SHORT]}: {number(value, 'ahead')} ahead of and "
-             f"{number(value, 'behind')} behind {trunk}, {number(value, 'changed')} files changed since it began, "
-             f"{number(value, 'dirty')} not committed."]
+    lines = [
+        f"{text(value, 'branch')} at {text(value, 'tip')[:SHORT]}: {number(value, 'ahead')} ahead of and "
+        f"{number(value, 'behind')} behind {trunk}, {number(value, 'changed')} files changed since it began, "
+        f"{number(value, 'dirty')} not committed."
+    ]
     if text(value, "merging"):
         left = strings(value, "unresolved")
         lines.append("A merge is open. " + (f"Marks are left in: {', '.join(left)}." if left else "No marks are left."))
     if filtered := strings(value, "filtered"):
-        lines.append(f"A git filter owns these, which keeps the branch from being merged: {', '.join(filtered[:SHOWN])}.")
+        lines.append(
+            f"A git filter owns these, which keeps the branch from being merged: {', '.join(filtered[:SHOWN])}."
+        )
     return "\n".join(lines)
 
 
@@ -153,7 +162,9 @@ def _updated(value: Any, args: dict[str, Any]) -> str:
                 "goes on running."
             )
         else:
-            lines.append(f"{aspect}: merged without conflicts, but it does not pass the gate. What ran before goes on running:")
+            lines.append(
+                f"{aspect}: merged without conflicts, but it does not pass the gate. What ran before goes on running:"
+            )
             for found in objects(one, "diagnostics"):
                 lines.append(f"  {text(found, 'path')}:{number(found, 'line')}: {text(found, 'message')}")
     return "\n".join(lines) or "You have no guests of your own."

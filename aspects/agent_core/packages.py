@@ -26,29 +26,30 @@ _GUEST = _text("agent, gateway/tui or tool/NAME")
 PACKAGES: tuple[Tool, ...] = (
     Tool(
         "add_dependency",
-        "Take a pure-Python package and what it needs from the person's package index into a guest, so that its modules "
-        "can be imported there. The guest is judged with it and answered as write_code. Native packages (numpy, "
-        "cryptography and the like) are refused: guests are WebAssembly. This is for guests; what the project needs "
-        "belongs into its own environment.",
+        (
+            "Take a pure-Python package and what it needs into a guest, to be imported there; judged as "
+            "write_code. Native packages are refused. What the project needs belongs into its own "
+            "environment."
+        ),
         _schema(
             "aspect requirement",
             aspect=_GUEST,
-            requirement=_text("a name, and versions if they matter: markdown, idna>=3,<4", minLength=1, maxLength=160),
+            requirement=_text("such as idna>=3,<4", minLength=1, maxLength=160),
         ),
         "devkit.add-dependency",
         mutating=True,
     ),
     Tool(
         "remove_dependency",
-        "Take a package out of a guest again, and what only it needed; judged and answered as write_code.",
-        _schema("aspect name", aspect=_GUEST, name=_text("the package, as list_dependencies names it", maxLength=64)),
+        "Take a package, and what only it needed, out of a guest; judged as write_code.",
+        _schema("aspect name", aspect=_GUEST, name=_text("the package", maxLength=64)),
         "devkit.remove-dependency",
         mutating=True,
     ),
     Tool(
         "list_dependencies",
-        "The packages in the guests of this conversation: name, version, licence, hash of the wheel.",
-        _schema("", aspect=_text("agent, gateway/tui or tool/NAME; leave out for every guest")),
+        "The packages in the guests: name, version, licence, hash.",
+        _schema("", aspect=_text("default: all")),
         "devkit.list-dependencies",
         mutating=False,
     ),
@@ -60,7 +61,9 @@ def changed(value: Any, args: dict[str, Any]) -> str:
     verdict = selfwork.verdict(value, args)
     if not flag(value, "ok"):
         return verdict.replace(selfwork.KEPT, "Its packages are as they were before.")
-    named = ", ".join(f"{text(one, 'name')} {text(one, 'version')} ({text(one, 'licence')})" for one in objects(value, "packages"))
+    named = ", ".join(
+        f"{text(one, 'name')} {text(one, 'version')} ({text(one, 'licence')})" for one in objects(value, "packages")
+    )
     return f"{verdict}\nPackages: {named}." if named else verdict
 
 

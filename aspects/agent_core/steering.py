@@ -37,8 +37,10 @@ STEERING: tuple[Tool, ...] = (
     ),
     Tool(
         "ask_user",
-        "Ask the person, when only they can decide and the readings lead to different work. It ends your turn; the answer "
-        "begins the next. Up to 5 questions; offer options where there are some, they can always write something else.",
+        (
+            "Ask the person, when only they can decide and the readings lead to different work. Ends your "
+            "turn; the answer begins the next. Up to 5 questions, with options where there are some."
+        ),
         _schema(
             "questions",
             questions=_list(
@@ -52,21 +54,21 @@ STEERING: tuple[Tool, ...] = (
                     "required": ["question"],
                 }
             ),
-            intro=_text("what you found that leads to them"),
+            intro=_text("what leads to them"),
         ),
         "session.ask",
         mutating=False,
     ),
     Tool(
         "plan_write",
-        "Keep the plan of this conversation, replacing all of it; it survives long conversations and restarts.",
+        "Keep the plan of this conversation, replacing all of it.",
         _schema("body", body=_text("Markdown", minLength=1, maxLength=100_000), title=_text("left out: as before")),
         "self.plan-write",
         mutating=False,
     ),
     Tool(
         "plan_edit",
-        "Replace text of the plan that stands there once; with old_text empty, append.",
+        "Replace text that stands once in the plan; with old_text empty, append.",
         _schema("old_text new_text", old_text={"type": "string"}, new_text={"type": "string"}),
         "self.plan-edit",
         mutating=False,
@@ -74,7 +76,7 @@ STEERING: tuple[Tool, ...] = (
     Tool("plan_read", "Read the plan and the todos.", _schema(""), "self.plan-read", mutating=False),
     Tool(
         "todo_write",
-        "Keep a list of todos for work of several steps, replacing all of it. One is in_progress at a time.",
+        "Keep a list of todos for work of several steps, replacing all of it; one is in_progress at a time.",
         _schema(
             "todos",
             todos=_list(
@@ -90,7 +92,7 @@ STEERING: tuple[Tool, ...] = (
     ),
     Tool(
         "todo_update",
-        "Change the status of todos, by their numbers, as soon as it changes.",
+        "Change the status of todos as soon as it changes.",
         _schema(
             "updates",
             updates=_list(
@@ -108,9 +110,7 @@ STEERING: tuple[Tool, ...] = (
         "tool_search",
         "Find and load tools. Capabilities you have may not be visible right now: call this the moment you suspect that a "
         "tool exists which you cannot see, rather than working around the gap. Without arguments it lists every group.",
-        _schema(
-            "", query=_text("what you want to do, in a few words"), load=_list({"type": "string"}, "groups by name")
-        ),
+        _schema("", query=_text("what you want to do"), load=_list({"type": "string"}, "groups by name")),
         "self.tool-search",
         mutating=False,
     ),

@@ -36,27 +36,28 @@ def _text(description: str, **more: Any) -> dict[str, Any]:
     return {"type": "string", "description": description, **more}
 
 
-_CHILD = _text("the sub-agent: its id, the beginning of it, or its label")
+_CHILD = _text("its id or label")
 
 WAIT = Tool(
     "wait",
-    "Sleep until something happens; it costs no tokens. Wakes when sub-agents settle, when the command of a terminal ends, or "
-    "when the time is up; the person's words wake it at any time. It answers how every sub-agent stands, with the answers of "
-    "those that have settled. Do not ask for the status again and again: wait.",
+    (
+        "Sleep, at no cost, until sub-agents settle, a terminal's command ends, the time is up or the person "
+        "speaks. Answers how every sub-agent stands, with the answers of those that have settled. Wait "
+        "rather than ask for the status again and again."
+    ),
     _schema(
         "",
         until=_text(
-            "all: every one has settled (default where sub-agents run); any: one has; first_failure: one has failed, or all "
-            "have settled; time: the time is up (default otherwise)",
+            "default: all where sub-agents run, else time",
             enum=["all", "any", "first_failure", "time"],
         ),
         children={
             "type": "array",
             "items": {"type": "string"},
-            "description": "only these sub-agents; default: all that run",
+            "description": "default: all",
         },
-        terminal=_text("also the end of this terminal's command"),
-        timeout_secs={"type": "integer", "minimum": 1, "description": "wake after so many seconds; default 1800"},
+        terminal=_text("also this one's command"),
+        timeout_secs={"type": "integer", "minimum": 1, "description": "default 1800"},
     ),
     "wait.until",
     mutating=False,
@@ -79,32 +80,32 @@ DELEGATION: tuple[Tool, ...] = (
         "must not edit one file. They share your limits of tokens, money, model calls and time.",
         _schema(
             "label task",
-            label=_text("a word or two by which you tell it from the others", minLength=1, maxLength=40),
-            task=_text("the brief, with its five parts", minLength=1),
-            profile=_text("a kind of sub-agent, as agent_profiles lists them"),
-            model=_text("a model other than the profile's or yours"),
-            mode=_text("a narrower mode than yours, such as plan"),
+            label=_text("a word or two", minLength=1, maxLength=40),
+            task=_text("the brief", minLength=1),
+            profile=_text("see agent_profiles"),
+            model=_text("another than yours"),
+            mode=_text("narrower than yours, such as plan"),
         ),
         "agents.spawn",
         mutating=False,
     ),
     Tool(
         "agent_status",
-        "How the sub-agents stand: state, last tool, time, tokens; of those that have settled, the answer.",
-        _schema("", child=_text("only this one: its id, the beginning of it, or its label")),
+        "How the sub-agents stand: state, last tool, time, tokens, answers.",
+        _schema("", child=_text("default: all")),
         "agents.status",
         mutating=False,
     ),
     Tool(
         "agent_transcript",
-        "What a sub-agent did, step by step: for a failed one, or to check how it knows what it says.",
+        "What a sub-agent did, step by step: for a failed one, or to check what it says.",
         _schema("child", child=_CHILD, after={"type": "integer", "minimum": 0, "description": "go on from there"}),
         "agents.transcript",
         mutating=False,
     ),
     Tool(
         "cancel_agent",
-        "End a sub-agent that is not needed any more or is on the wrong way. What it has done in the checkout stays.",
+        "End a sub-agent. What it did in the checkout stays.",
         _schema("child", child=_CHILD),
         "agents.cancel",
         mutating=False,

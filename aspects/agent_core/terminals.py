@@ -25,46 +25,50 @@ def _milliseconds(description: str) -> dict[str, Any]:
     return {"type": "integer", "minimum": 1, "description": description}
 
 
-_ID = _text("the terminal, as terminal_open answered: t1, or its name")
+_ID = _text("its id or name")
 
 TERMINALS: tuple[Tool, ...] = (
     Tool(
         "terminal_open",
-        "Open a terminal: a shell that keeps its directory, variables and functions from one command to the next, and in "
-        "which programs can go on running while you do something else. For servers, programs you talk to, environments "
-        "to activate; a single command is better given to run. Several can be open at once. It ends with the "
-        "conversation's process.",
+        (
+            "Open a terminal: a shell that keeps its directory, variables and functions, and in which "
+            "programs go on running. For servers, programs you talk to, environments to activate; give a "
+            "single command to run. It ends with the conversation's process."
+        ),
         _schema(
             "",
-            cwd=_text("where it starts, relative to the checkout; default: its top"),
-            name=_text("a short name, such as server", maxLength=40),
-            env={"type": "object", "description": "variables to set, name to text"},
+            cwd=_text("default: the checkout's top"),
+            name=_text("such as server", maxLength=40),
+            env={"type": "object", "description": "variables"},
         ),
         "terminals.open",
         mutating=True,
     ),
     Tool(
         "terminal_run",
-        "Run a command in a terminal. Answers when the command itself has ended, whatever it left in the background, "
-        "with its exit code and output. Without background it has no input: what reads gets an end of file. With "
-        "background it answers after a moment while the command goes on with the terminal as its input: for servers, and "
-        "for programs that terminal_send types to (a REPL, an editor, a pager, a password prompt). A terminal runs one "
-        "command at a time; you are told when one in the background ends.",
+        (
+            "Run a command in a terminal. Answers with exit code and output when it has ended. Without "
+            "background it has no input. With background it answers after a moment and goes on, the terminal "
+            "as its input: for servers, and for programs terminal_send types to (a REPL, an editor, a "
+            "password prompt). One command at a time; you are told when one in the background ends."
+        ),
         _schema(
             "id command",
             id=_ID,
-            command=_text("the command, for the shell"),
-            timeout_ms=_milliseconds("end it after so many milliseconds; default 120000, in the background 8 hours"),
-            background={"type": "boolean", "description": "do not wait for its end; default false"},
+            command=_text("for the shell"),
+            timeout_ms=_milliseconds("default 120000, in the background 8 hours"),
+            background={"type": "boolean", "description": "default false"},
         ),
         "terminals.run",
         mutating=True,
     ),
     Tool(
         "terminal_read",
-        "What a terminal's command has written since you last looked, or the screen when it draws on one, and how it "
-        "stands. With wait_ms it first waits for the command's end; do that rather than asking again and again.",
-        _schema("id", id=_ID, wait_ms=_milliseconds("wait so long for the command to end; at most 600000")),
+        (
+            "What a terminal's command wrote since you last looked, or the screen it draws on, and how it "
+            "stands. Use wait_ms rather than asking again and again."
+        ),
+        _schema("id", id=_ID, wait_ms=_milliseconds("for its end; at most 600000")),
         "terminals.read",
         mutating=False,
     ),
@@ -74,14 +78,14 @@ TERMINALS: tuple[Tool, ...] = (
         _schema(
             "id",
             id=_ID,
-            text=_text("what to type; a line feed is the Enter key"),
+            text=_text("a line feed is Enter"),
             key=_text(
-                "a key to press after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
+                "after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
                 "page-down, backspace, delete, space, ctrl-a to ctrl-z"
             ),
             submit={
                 "type": "boolean",
-                "description": "press Enter after the text; default true, without meaning with key",
+                "description": "Enter after the text; default true",
             },
         ),
         "terminals.send",
@@ -89,7 +93,7 @@ TERMINALS: tuple[Tool, ...] = (
     ),
     Tool(
         "terminal_signal",
-        "Send a signal to the command of a terminal. INT stops most programs as Ctrl-C does; KILL ends all of it.",
+        "Send a signal to a terminal's command. INT is Ctrl-C; KILL ends all of it.",
         _schema(
             "id signal",
             id=_ID,
@@ -100,7 +104,7 @@ TERMINALS: tuple[Tool, ...] = (
     ),
     Tool(
         "terminal_close",
-        "Close a terminal and end everything that runs in it.",
+        "Close a terminal and end what runs in it.",
         _schema("id", id=_ID),
         "terminals.close",
         mutating=True,

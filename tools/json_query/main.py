@@ -18,7 +18,7 @@ DEFAULT_RESULTS = 100
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string", "description": "a JSON or JSON Lines file, e.g. package.json", "minLength": 1},
+        "path": {"type": "string", "minLength": 1},
         "query": {
             "type": "string",
             "description": "a path: `.` the whole, `.name`, `.\"odd name\"`, `[0]`, `[-1]`, `[2:5]`, `[]` every element or "
@@ -35,8 +35,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="json_query",
-        description="Look into a JSON or JSON Lines file: without a query its outline (keys and types), with one the values "
-        "it leads to, each with its own path. Use it instead of reading a large JSON file.",
+        description="Look into a JSON or JSON Lines file: its outline, or the values a query leads to, each with its path. "
+        "Use it instead of reading a large one.",
         input_schema=SCHEMA,
         group="data",
         mutating=False,

@@ -21,12 +21,12 @@ MAX_DEPTH = 6
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string", "description": "a source file or Markdown text, relative to the checkout", "minLength": 1},
+        "path": {"type": "string", "minLength": 1},
         "depth": {
             "type": "integer",
             "minimum": 1,
             "maximum": MAX_DEPTH,
-            "description": "how many levels of nesting to show: 1 is the top level only; default 2",
+            "description": "levels of nesting; default 2",
         },
     },
     "required": ["path"],
@@ -38,9 +38,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="outline",
-        description="Show the structure of a source file: classes and functions with signatures, line ranges and the first "
-        "line of their docstrings; headings of Markdown. Use it before reading a long file, then read only the lines you "
-        "need. Exact for Python, by patterns for other languages.",
+        description="Classes and functions of a source file with signatures and line ranges, headings of Markdown. Use it "
+        "before reading a long file, then read the lines you need. Exact for Python, by patterns elsewhere.",
         input_schema=SCHEMA,
         group="code",
         mutating=False,

@@ -27,16 +27,16 @@ _CONDITION: dict[str, object] = {
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
-        "path": {"type": "string", "description": "a .csv, .tsv or .jsonl file", "minLength": 1},
-        "format": {"type": "string", "enum": list(reading.FORMATS), "description": "default: by the name's ending"},
-        "where": {"type": "array", "items": _CONDITION, "maxItems": 20, "description": "rows for which all of these hold"},
-        "columns": {"type": "array", "items": {"type": "string"}, "maxItems": 100, "description": "show these, in this order"},
-        "sort": {"type": "string", "description": "a column; with a minus in front, the largest first"},
+        "path": {"type": "string", "minLength": 1},
+        "format": {"type": "string", "enum": list(reading.FORMATS)},
+        "where": {"type": "array", "items": _CONDITION, "maxItems": 20, "description": "all must hold"},
+        "columns": {"type": "array", "items": {"type": "string"}, "maxItems": 100},
+        "sort": {"type": "string", "description": "a column; -column: the largest first"},
         "group_by": {"type": "array", "items": {"type": "string"}, "maxItems": 10},
         "sum_up": {
             "type": "array",
             "maxItems": 20,
-            "description": "one line for each group (or for all rows): what of which column",
+            "description": "one line a group, or for all rows",
             "items": {
                 "type": "object",
                 "properties": {"what": {"type": "string", "enum": list(sums.SUMS)}, "column": {"type": "string"}},
@@ -55,9 +55,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="table",
-        description="Look into a table in a file (CSV, TSV, JSON Lines): with the path alone its columns, their kinds and the "
-        "first rows; with where, columns, sort, group_by and sum_up the rows or sums you need. Use it instead of reading a "
-        "large data file or writing a script.",
+        description="Look into a table (CSV, TSV, JSON Lines): the path alone shows its columns and first rows, the rest the rows "
+        "or sums you need. Use it instead of reading a large data file or writing a script.",
         input_schema=SCHEMA,
         group="data",
         mutating=False,

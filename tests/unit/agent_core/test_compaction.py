@@ -303,7 +303,7 @@ def test_40_a_window_that_stays_full_is_not_asked_for_ever(run: Run) -> None:
 
 def test_when_the_middle_is_not_enough_the_tail_gives_way(run: Run) -> None:
     host, begin = host_with(ordinary, keep_tail=200)
-    grown(host, rounds=12)
+    grown(host, rounds=16)
     run(host, begin())
     assert compactions(host) and size(asked(host)[0]) < 76_000
 
