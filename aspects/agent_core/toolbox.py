@@ -62,6 +62,8 @@ class Toolbox:
         self._groups = {name: group_of(name, declared.get(name, "")) for name in self._all}
         self.loaded = loaded or Loaded({}, {})
         self.references = references and self.loaded.grouping
+        self._told: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        self._sizes: list[int] = []
         self._possible = [tool for tool in self._all.values() if not (read_only and tool.mutating)]
 
     @property
@@ -78,6 +80,12 @@ class Toolbox:
 
         `compacted`: the newest compaction, after which no reference to what was loaded before is left.
         """
+        key = (*self.loaded.why, compacted if self.references else 0)
+        if key not in self._told:
+            self._told[key] = self._definitions(compacted)
+        return self._told[key]
+
+    def _definitions(self, compacted: int) -> list[dict[str, Any]]:
         if not self.references:
             return [tool.definition() for tool in self.offered]
         deferred = self.deferred(compacted)
@@ -106,7 +114,9 @@ class Toolbox:
 
     def sizes(self) -> list[int]:
         """[tools, bytes] of the whole tools part, whatever is loaded."""
-        return [len(self._possible), size([tool.definition() for tool in self._possible])]
+        if not self._sizes:
+            self._sizes = [len(self._possible), size([tool.definition() for tool in self._possible])]
+        return self._sizes
 
     def resolve(self, call: dict[str, Any]) -> dict[str, Any]:
         """A tool_use block as a call for `tooling.invoke-many`: an operation, or the answer why there is none."""
