@@ -50,6 +50,9 @@ from thetis_kernel.store.turnstats import TurnStats as TurnStats
 _KEPT = ("kv:", "pins")
 """Scopes whose values no rewind takes back: a guest's own, and what a person pinned."""
 
+ANSWERS = 64
+"""Of settled sub-agents whose answers are at hand; those of older ones are in the log."""
+
 
 class SessionState(msgspec.Struct):
     """The fold. Read its fields and properties; only this module changes them.
@@ -364,6 +367,9 @@ def _child_settled(state: SessionState, seq: int, body: ChildSettled) -> None:
     if state.children.pop(body.child, None) is None:
         return  # settled before, or not ours: it is counted once
     state.settled[body.child] = body
+    if len(state.settled) > ANSWERS:
+        faded = list(state.settled)[-ANSWERS - 1]
+        state.settled[faded] = msgspec.structs.replace(state.settled[faded], result="")
     state.purse_steps += body.steps
     for model, spent in body.spent.items():
         state.purse += spent

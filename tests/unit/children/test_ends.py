@@ -29,7 +29,7 @@ from thetis_kernel.protocol.events import (
     kind_of,
 )
 from thetis_kernel.protocol.spending import Spent, Usage
-from thetis_kernel.store.folds import fold
+from thetis_kernel.store.folds import ANSWERS, fold
 from thetis_kernel.toolhost.shared import Written, noted
 
 from tests.support.native_guest import native_guest
@@ -161,6 +161,15 @@ def test_the_purse_goes_on_through_turns_nobody_asked_for_and_takes_children_in_
     assert state.purse.tokens == 11 + 120 + 11 and state.purse.cost == Decimal("0.7") and state.purse_steps == 4
     assert state.spent["m"].cost == Decimal("0.7") and not state.children and set(state.settled) == {"k" * 16}
     assert fold(events(*log, User("more"), TurnStarted("t3", "agent", "m"))).purse == Spent()
+
+
+def test_81_only_the_newest_answers_are_held_in_memory() -> None:
+    """81: memory that grows with everything ever done; the older ones are in the log."""
+    bodies: list[Body] = []
+    for n in range(ANSWERS + 5):
+        bodies += [ChildStarted(f"{n:016}", "l", "t"), ChildSettled(f"{n:016}", "done", f"answer {n}")]
+    held = [one.result for one in fold(events(*bodies)).settled.values()]
+    assert held == [""] * 5 + [f"answer {n}" for n in range(5, ANSWERS + 5)]
 
 
 # Files that two write

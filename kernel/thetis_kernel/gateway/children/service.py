@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -160,19 +160,14 @@ class Children:
     async def _chosen(self, home: str, arguments: dict[str, Any]) -> list[ChildLine]:
         """The children named, else those that run or whose answer the parent has not had."""
         named = arguments.get("children") or ([arguments["child"]] if arguments.get("child") else [])
+        known = await self.all(home)
         if named:
-            return [await self._find(home, str(name)) for name in named]
+            return [_named(known, str(name)) for name in named]
         unheard = self._unheard.get(home, {})
-        return [one for one in await self.all(home) if one.state == "running" or one.child in unheard]
+        return [one for one in known if one.state == "running" or one.child in unheard]
 
     async def _find(self, home: str, name: str) -> ChildLine:
-        """The child of that id, label or beginning of an id; the newest of several. Raises ThetisError `not-found`."""
-        known = await self.all(home)
-        whole = [one for one in known if name in (one.child, one.label)]
-        if found := whole or [one for one in known if len(name) >= 4 and one.child.startswith(name)]:
-            return found[-1]
-        named = ", ".join(f"{one.label} ({one.child[:8]})" for one in known[-16:]) or "none"
-        raise ThetisError(f"There is no sub-agent {name[:60]!r}.", code="not-found", hint=f"There are: {named}.")
+        return _named(await self.all(home), name)
 
     async def _status(self, home: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Those chosen with their answers, and the others of late without. What is told here needs no note."""
@@ -364,3 +359,12 @@ class Children:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _named(known: Sequence[ChildLine], name: str) -> ChildLine:
+    """The child of that id, label or beginning of an id; the newest of several. Raises ThetisError `not-found`."""
+    whole = [one for one in known if name in (one.child, one.label)]
+    if found := whole or [one for one in known if len(name) >= 4 and one.child.startswith(name)]:
+        return found[-1]
+    named = ", ".join(f"{one.label} ({one.child[:8]})" for one in known[-16:]) or "none"
+    raise ThetisError(f"There is no sub-agent {name[:60]!r}.", code="not-found", hint=f"There are: {named}.")
