@@ -126,6 +126,9 @@ async def test_no_guest_keeps_thetis_from_opening(tmp_path: Path) -> None:
         assert (await opened.client.status()).root
         assert len(await opened.client.render(session, 0, 3)) == 3
         events = await said(opened, session, "list .")
-        assert [end.stopped_by for end in of(events, TurnFinished)] == ["stop"]
+        assert [end.stopped_by for end in of(events, TurnFinished)] == ["stop"], events
         told = [one for one in of(await opened.log(session), Incident) if one.code == "guest-replaced"]
         assert {one.data["aspect"] for one in told} == {"agent", "gateway/tui"}
+        other = await opened.start("list .")
+        await opened.client.wait_idle(other)
+        assert [end.stopped_by for end in of(await opened.log(other), TurnFinished)] == ["stop"]

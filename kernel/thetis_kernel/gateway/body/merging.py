@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from thetis_kernel.errors import UsageError
+from thetis_kernel.errors import StoreError, ThetisError, UsageError
 from thetis_kernel.forge.builtin import shipped_guests
 from thetis_kernel.gateway.body import byhand, files, pending, pins
 from thetis_kernel.gateway.body.common import BASE_TREE, Common, Upstream
@@ -94,8 +94,14 @@ class BodyMerging:
         self._looked.add(session)
         async with self._bodies.line(session):
             for aspect in sorted((await self._log.state(session)).guests):
-                if aspect in shipped_guests():
+                if aspect not in shipped_guests():
+                    continue
+                try:
                     await self._upgrade(session, aspect)
+                except StoreError:
+                    raise
+                except ThetisError:  # a body that cannot be read costs no turn: what serves instead is told where it is asked for
+                    continue
 
     async def look_at_common(self) -> list[str]:
         """The same for the common guests; a sentence for each that could not be."""
