@@ -42,7 +42,11 @@ def read_directory(directory: Path, source: Source, only: frozenset[str] | None 
     if len(wanted) > MAX_SKILLS:
         problems.append(Problem("", 0, f"There are {len(wanted)} skills; only the first {MAX_SKILLS} by name are read.", False))
     for one in wanted[:MAX_SKILLS]:
-        found = _one(directory, one, source, problems)
+        try:
+            found = _one(directory, one, source, problems)
+        except OSError as error:  # it went while it was looked at, or is closed to us
+            problems.append(Problem(one, 0, f"It cannot be read: {error.strerror or type(error).__name__}."))
+            continue
         if found is not None:
             skills[found.card.name] = found
     return Catalogue(skills, problems)
@@ -78,11 +82,7 @@ def _one(directory: Path, entry: str, source: Source, problems: list[Problem]) -
         name, main, shown, beside = entry.removesuffix(".md"), path, entry, ()
     else:
         return None
-    try:
-        raw = _bytes(main, MAX_TEXT, cut=True)
-    except (OSError, ThetisError) as error:
-        problems.append(Problem(shown, 0, f"It cannot be read: {error}"))
-        return None
+    raw = _bytes(main, MAX_TEXT, cut=True)
     parsed = parse(raw, name, shown, beside)
     problems += parsed.problems
     if parsed.card is None:

@@ -105,6 +105,17 @@ def test_a_directory_is_bounded(tmp_path: Path) -> None:
     assert sorted(read_directory(there, "person", frozenset({"s001"})).skills) == ["s001"]
 
 
+def test_one_that_goes_while_it_is_looked_at_costs_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = tmp_path / "skills"
+    there.mkdir()
+    (there / "a-b.md").write_text(TOML)
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: [*listed(path), *(["gone.md"] if path == there else [])])
+    found = read_directory(there, "person")
+    assert sorted(found.skills) == ["a-b"]
+    assert [(problem.path, problem.fatal) for problem in found.problems] == [("gone.md", True)]
+
+
 def card(name: str, brief: str, *tags: str) -> Card:
     return Card(name=name, brief=brief, tags=list(tags))
 
@@ -132,4 +143,5 @@ def test_what_ships_is_whole_and_small() -> None:
     assert found.problems == []
     assert {"rewriting-yourself", "writing-skills", "bounded-output", "careful-surgery"} <= set(found.skills)
     assert all(len(skill.text) < 6000 for skill in found.skills.values())
-    assert [one.name for one in best([s.card for s in found.skills.values()], "make yourself a tool", 1)] == ["rewriting-yourself"]
+    cards = [skill.card for skill in found.skills.values()]
+    assert [one.name for one in best(cards, "make yourself a tool", 1)] == ["rewriting-yourself"]

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.config.modes import Modes
-from thetis_kernel.errors import Refused, UsageError
+from thetis_kernel.errors import Refused, RepoError, UsageError
 from thetis_kernel.gateway.body.service import Bodies
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.skills import keeping
@@ -25,6 +25,7 @@ from thetis_kernel.protocol.skills import (
     SCOPE,
     Card,
     FindSkills,
+    Problem,
     ReadSkill,
     SkillList,
     SkillText,
@@ -125,10 +126,15 @@ class Skills:
 
     async def _catalogue(self, session: str, state: SessionState | None) -> Catalogue:
         own: Path | None = None
+        unread: list[Problem] = []
         if state is not None and any(c.commit and c.target.startswith(keeping.TARGET) for _, c in state.modifications):
             base = next((c.commit for _, c in reversed(state.modifications) if c.commit), "")
-            own = await self._bodies.repository.ensure(session, base)
-        return await asyncio.to_thread(gather, own, self._trusted, self._more)
+            try:
+                own = await self._bodies.repository.ensure(session, base)
+            except RepoError as error:  # the other skills are there all the same
+                unread = [Problem("", 0, f"The skills this conversation wrote cannot be read: {error}")]
+        found = await asyncio.to_thread(gather, own, self._trusted, self._more)
+        return Catalogue(found.skills, [*found.problems, *unread])
 
 
 def _named(catalogue: Catalogue, name: str) -> Found:
