@@ -10,7 +10,8 @@ from typing import Any
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.toolhost.context import TurnContext
 
-CHANGING = ("write-code", "patch-code", "remove-code", "new-tool", "roll-back", "update-code", "add-dependency", "remove-dependency")
+CHANGING = ("write-code", "patch-code", "remove-code", "new-tool", "roll-back", "update-code", "add-dependency",
+            "remove-dependency")
 READING = ("list-code", "read-code", "history", "list-dependencies")
 
 
