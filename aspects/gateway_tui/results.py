@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import elsewhere
 import forging
 import inside
 import terminals
@@ -180,6 +181,7 @@ def _originals(value: dict[str, Any]) -> Block:
 
 _SHAPES: tuple[tuple[tuple[str, ...], Callable[[dict[str, Any]], Block]], ...] = (
     *terminals.SHAPES,
+    *elsewhere.SHAPES,
     *forging.SHAPES,
     (("exit", "output"), _run),
     (("id", "questions"), lambda value: {"title": "asked", "body": ""}),

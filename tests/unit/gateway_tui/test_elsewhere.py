@@ -57,3 +57,29 @@ def test_rules_and_skills_are_a_quiet_line_with_their_text_behind_it(renderer: S
 def test_an_attached_skill_is_named_and_folded(renderer: SimpleNamespace) -> None:
     [block] = renderer.talk.note({"about": "skill", "text": "The person attached it.\n\n# A\n\nText."})
     assert (block["title"], block["body"], block["folded"]) == ("The person attached it.", "# A\n\nText.", True)
+
+
+@pytest.mark.parametrize(("value", "title", "body"), [
+    ({"branch": "main", "commit": "a" * 40, "files": 1, "bytes": 3, "notes": ["One."], "path": "/workspace/x"},
+     "main at aaaaaaaa, 1 file", "One."),
+    ({"card": {"source": "person"}, "text": "# A\nb", "file": "", "known": False}, "2 lines, person", "# A\nb"),
+    ({"card": {}, "text": "", "file": "", "known": True}, "read before, unchanged", ""),
+    ({"cards": [{"name": "a", "brief": "Does."}], "problems": [{"path": "b/SKILL.md", "line": 2, "message": "Odd."}]},
+     "1 skill", "a: Does.\nb/SKILL.md:2: Odd."),
+    ({"name": "a", "ok": True, "source": "person", "diagnostics": []}, "kept for every conversation", ""),
+    ({"conversations": [{"id": "ab12cd34", "title": "One"}], "more": True}, "1 or more conversations", "ab12cd34  One"),
+    ({"hits": [], "more": False}, "no places", ""),
+    ({"hits": [{"id": "ab12cd34", "seq": 3, "line": "words"}], "more": False}, "1 place", "ab12cd34:3  words"),
+    ({"id": "ab12cd34", "title": "One", "entries": [{"seq": 2, "kind": "user", "text": "hi"}], "next": 0}, "One, 1 event",
+     "2 user: hi"),
+])  # fmt: skip
+def test_results(renderer: SimpleNamespace, value: dict[str, Any], title: str, body: str) -> None:
+    block = renderer.results.result_block({"call": "c1", "outcome": "ok", "content": json.dumps(value)})
+    assert (block["title"], block["body"]) == (title, body)
+
+
+def test_a_skill_that_was_not_kept_says_where_it_is_wrong(renderer: SimpleNamespace) -> None:
+    wrong = {"path": "skills/a/SKILL.md", "line": 3, "message": "Odd."}
+    value = {"name": "a", "ok": False, "source": "conversation", "diagnostics": [wrong]}
+    block = renderer.results.result_block({"call": "c1", "outcome": "error", "content": json.dumps(value)})
+    assert (block["title"], block["body"], block["tone"]) == ("not kept", "skills/a/SKILL.md:3: Odd.", "bad")
