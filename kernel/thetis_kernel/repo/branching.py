@@ -21,8 +21,10 @@ from thetis_kernel.repo.commit import (
     MAX_LISTED,
     changed_between,
     commit_tree,
+    fit,
     record_changes,
     staged,
+    subject_of,
 )
 from thetis_kernel.repo.identity import signatures
 from thetis_kernel.repo.inspection import locate
@@ -131,8 +133,8 @@ def reset(root: str, branch: str, to: str, job: Job) -> Moved:
         tip = commit_of(repository, branch)
         if tip.tree_id == target.tree_id:
             return Moved("current", str(tip.id), str(tip.id))
-        text = f"Back to {str(target.id)[:10]}: {target.message.splitlines()[0] if target.message.strip() else ''}".strip()
-        new = repository.create_commit(None, *signatures(repository, ""), text + "\n", target.tree_id, [tip.id])
+        text = f"Back to {str(target.id)[:10]}: {subject_of(target)}"
+        new = repository.create_commit(None, *signatures(repository, ""), fit(text) + "\n", target.tree_id, [tip.id])
         return _went(opened, tip, new, "merged", text, job)[1]
 
 

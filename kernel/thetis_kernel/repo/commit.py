@@ -89,7 +89,7 @@ def commit_tree(
     for any other, since the commit would undo what was put there; `contended`, `locked`, `write-failed`.
     """
     repository, _, marker = opened
-    text = _fit(message)
+    text = fit(message)
 
     def build(tip: pygit2.Oid) -> pygit2.Oid | None:
         if str(tip) not in stands:
@@ -178,7 +178,12 @@ def _moved_here(record: Path, tip: str) -> bool:
     return last.split(b" ")[1:2] == [tip.encode()]
 
 
-def _fit(message: str) -> str:
+def subject_of(commit: pygit2.Commit) -> str:
+    """The first line of a commit's message, whatever bytes it is made of."""
+    return commit.raw_message.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+def fit(message: str) -> str:
     """A message git can hold."""
     return message.replace("\0", "").encode("utf-8", "replace").decode().strip() or "Turn"
 

@@ -20,7 +20,7 @@ from thetis_kernel.protocol.branches import Landed, Plan
 from thetis_kernel.repo import refs
 from thetis_kernel.repo.attributes import Attributes
 from thetis_kernel.repo.branching import at_work, brought, committed, keep, refuse_open
-from thetis_kernel.repo.commit import MAX_LISTED, changed_between
+from thetis_kernel.repo.commit import MAX_LISTED, changed_between, fit, subject_of
 from thetis_kernel.repo.forward import Place, checked_out, finish_forward, go_forward, place_of
 from thetis_kernel.repo.identity import signatures
 from thetis_kernel.repo.inspection import Root, open_root
@@ -62,7 +62,7 @@ def plan(root: str, branch: str, trunk: str, target: str, job: Job) -> Plan:
         changed = changed_between(goal.commit.tree, result)
         walker = repository.walk(tip.id)
         walker.hide(goal.commit.id)
-        subjects = [each.message.split("\n", 1)[0] for each in itertools.islice(walker, MAX_SUBJECTS)]
+        subjects = [subject_of(each) for each in itertools.islice(walker, MAX_SUBJECTS)]
         blocked = [str(error) for error in _blocks(opened, opened_root, goal, result)]
     dirty = checked_out(opened_root, goal.place, goal.commit, result)[:MAX_NAMED] if goal.place and goal.place.ours else []
     return Plan(
@@ -99,7 +99,7 @@ def land(
             raise RepoError(f"{goal.name} has everything {branch} has.", kind="nothing")
         kept = keep(repository, f"{PRESQUASH}/{branch.replace('/', '-')}", whole.id, job)
         point("merge.kept")
-        squash = repository.create_commit(None, *signatures(repository, ""), message, whole.tree_id, [goal.commit.id])
+        squash = repository.create_commit(None, *signatures(repository, ""), fit(message), whole.tree_id, [goal.commit.id])
         notes = _move_target(opened_root, goal, squash, job)
         point("merge.landed")
         _stand_on(opened, whole.id, squash, job)

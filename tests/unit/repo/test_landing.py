@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_a_branch_of_another_name_takes_it_and_the_checkout_is_left_alone(work: 
     again = landed(work, "feature/it")
     assert again.before == done.commit
     for name in ("conv/ab12cd34", "a..b", "-x", "bad\x1bname", "HEAD.lock"):
-        refused("bad-name", lambda name=name: planned(work, name))
+        refused("bad-name", partial(planned, work, name))
 
 
 def test_a_branch_checked_out_elsewhere_is_not_moved_under_its_feet(work: Conversation, tmp_path: Path) -> None:
@@ -224,7 +225,10 @@ def test_a_kill_leaves_the_target_old_or_new_and_is_finished(
     assert (work.root.read("a.txt").decode() == OURS) == moved
     assert work.root.git("for-each-ref", "refs/thetis/forward") == ""
     if name != "merge.moved":
-        planned(work).how == "nothing" if moved else landed(work)
+        if moved:
+            assert planned(work).how == "nothing"
+        else:
+            landed(work)
         assert work.root.read("a.txt").decode() == OURS
     assert work.commit().commit == "" and work.is_clean()
 
@@ -276,3 +280,16 @@ def test_nothing_is_landed_by_an_unheard_of_trunk(work: Conversation) -> None:
         return plan(str(work.root.path), BRANCH, "gone", more.get("into", ""), job())
 
     refused("no-trunk", look)
+
+
+def test_messages_of_any_bytes_are_taken(work: Conversation) -> None:
+    work.worktree.write("c.txt", "odd\n")
+    work.worktree.git("add", "-A")
+    message = work.root.path.parent / "message"
+    message.write_bytes(b"caf\xe9 \xff\n")
+    work.worktree.git("-c", "i18n.commitEncoding=utf-8", "commit", "-q", "-F", str(message))
+    told = planned(work)
+    assert told.subjects[0].startswith("caf")
+    seen = land(str(work.root.path), BRANCH, trunk="main", target="", tip=told.tip, onto=told.onto, job=job(),
+                message="nul \0 and \ud800")
+    assert work.root.git("log", "-1", "--format=%s") == "nul  and ?" and seen.commit
