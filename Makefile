@@ -6,7 +6,7 @@ ONLY ?=
 JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
 export PYTHON VENV
 
-.PHONY: run test test-all bench lint lock setup venv mutate clean
+.PHONY: pictures run test test-all bench lint lock setup venv mutate clean
 
 venv:
 	@scripts/bootstrap
@@ -30,6 +30,10 @@ lint: venv  ## style, types, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+pictures: setup  ## draw the main screens into docs/pictures and write docs/screen.md
+	@$(BIN)/python -m tests.support.gallery
+	@$(BIN)/python -m tests.support.reference
 
 mutate: setup  ## each mutation must turn a test red
 	@$(BIN)/python -m tests.mutations
