@@ -15,6 +15,7 @@ from thetis_kernel.errors import RepoError
 from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.snapshots import scan
 from thetis_kernel.repo.snapshots.restoring import restore
+from thetis_kernel.repo.snapshots.seeding import seeded
 from thetis_kernel.repo.snapshots.taking import drop, find, take
 from thetis_kernel.toolhost.guarded import Guard
 
@@ -261,3 +262,58 @@ def test_any_history_of_files_can_be_gone_back_in(tmp_path_factory: pytest.TempP
     machine.restore(answer.before)
     assert machine.digest() == last and root_state(root.path) == before
     shutil.rmtree(base)
+
+
+def test_a_fresh_checkout_is_known_from_gits_index_and_only_unchanged_files_are(machine: Machine) -> None:
+    index = machine.repo.path / ".git" / "worktrees" / BRANCH.replace("/", "-") / "index"
+    later = index.stat().st_mtime_ns + 2_000_000_000
+    os.utime(index, ns=(later, later))  # as if the checkout was not of this very moment
+    known = seeded(index).files
+    assert {path.decode() for path in known} == {"a.txt", "d/b.txt", "run.sh", "link"}
+    for path, seen in known.items():
+        stands = (machine.tree.path / path.decode()).lstat()
+        assert (seen.ctime, seen.mtime, seen.size, seen.inode) == (
+            stands.st_ctime_ns, stands.st_mtime_ns, stands.st_size, stands.st_ino)
+        kind = "100755" if path == b"run.sh" else "120000" if path == b"link" else "100644"
+        told = machine.repo.git("rev-parse", f"HEAD:{path.decode()}")
+        assert (f"{seen.mode:o}", seen.blob.hex()) == (kind, told)
+    machine.tree.write("a.txt", "changed\n")
+    kept = machine.take()
+    assert machine.repo.show(f"{kept}:a.txt") == b"changed\n"
+    assert set(machine.repo.names(kept)) == {"a.txt", "d/b.txt", "run.sh", "link"}
+
+
+@pytest.mark.parametrize("name", [".gitattributes", "d/.gitattributes"])
+def test_where_attributes_convert_content_every_file_is_read(tmp_path: Path, name: str) -> None:
+    root = make(tmp_path / "r", **{"a.txt": "one\r\n", "d/b.txt": "two\n", name: "*.txt text eol=crlf\n"})
+    conversation = Conversation(root, tmp_path / "wt")
+    conversation.make()
+    assert seeded(conversation.record / "index").files == {}
+    machine = Machine(conversation)
+    before = machine.digest()
+    kept = machine.take()
+    (machine.tree.path / "d" / "b.txt").unlink()
+    machine.restore(kept)
+    assert machine.digest() == before
+
+
+@pytest.mark.parametrize("data", [b"", b"DIRC", b"DIRC\0\0\0\x04\0\0\0\x01", b"DIRC\0\0\0\x02\0\0\xff\xff" + b"x" * 500])
+def test_an_index_that_cannot_be_read_is_no_memory(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "index").write_bytes(data)
+    assert seeded(tmp_path / "index").files == {}
+
+
+@pytest.mark.slow
+def test_200_mb_come_back(machine: Machine) -> None:
+    machine.tree.write(".gitignore", "ignored.bin\n")
+    block = os.urandom(1 << 20)
+    for name in ("untracked.bin", "ignored.bin"):
+        with open(machine.tree.path / name, "wb") as file:
+            for number in range(200):
+                file.write(number.to_bytes(4, "big") + block)
+    before = machine.digest()
+    kept = machine.take()
+    for name in ("untracked.bin", "ignored.bin"):
+        (machine.tree.path / name).write_bytes(b"short")
+    assert machine.restore(kept).written == 2
+    assert machine.digest() == before

@@ -114,11 +114,12 @@ class _Look:
     def _file(self, path: bytes, seen: os.stat_result) -> None:
         if len(self._found.files) >= MAX_FILES:
             raise RepoError(f"The worktree holds more than {MAX_FILES:,} files.", kind="too-many")
-        if self._rules.guarded(path):
+        known = path in self._memory.files  # its name was judged then
+        if not known and self._rules.guarded(path):
             self._found.left_out[path] = "it is kept from reading"
         elif seen.st_size > MAX_FILE:
             self._found.left_out[path] = f"it is larger than {MAX_FILE >> 20} MiB"
-        elif path not in self._memory.files and seen.st_size > IGNORED_BYTES and self._is_ignored(path):
+        elif not known and seen.st_size > IGNORED_BYTES and self._is_ignored(path):
             self._found.left_out[path] = f"it is ignored and larger than {IGNORED_BYTES >> 20} MiB"
         else:
             self._found.files[path] = Stat(seen.st_ctime_ns, seen.st_mtime_ns, seen.st_size, seen.st_ino,

@@ -26,12 +26,13 @@ from thetis_kernel.repo.identity import FALLBACK_EMAIL, FALLBACK_NAME
 from thetis_kernel.repo.inspection import locate
 from thetis_kernel.repo.job import Job
 from thetis_kernel.repo.layout import check_branch, record_directory
-from thetis_kernel.repo.library import GIT_ERRORS, objects_of, raw
+from thetis_kernel.repo.library import GIT_ERRORS, common_directory, objects_of, raw
 from thetis_kernel.repo.locks import locked
 from thetis_kernel.repo.opening import Opened, not_materialised, open_worktree
 from thetis_kernel.repo.shown import shown
 from thetis_kernel.repo.snapshots import memory
 from thetis_kernel.repo.snapshots.scan import MAX_FILE, Found, Rules, Stat, look
+from thetis_kernel.repo.snapshots.seeding import seeded
 
 CHAIN = "refs/thetis/snapshots/"
 MAX_LISTED = 50
@@ -92,6 +93,8 @@ def keep(opened: Opened, job: Job) -> Kept:
     """The files of an opened worktree, whose lock the caller holds, as a tree in the database; durable on return."""
     repository, record, marker = opened
     known = memory.load(record)
+    if not known.files and not _converts(repository):
+        known = seeded(record / "index")
     started = time.time_ns()
     with beneath.opened(Path(marker.worktree)) as top:
         found = look(top, known, _rules(repository, job), job)
@@ -161,6 +164,19 @@ def _rules(repository: pygit2.Repository, job: Job) -> Rules:
 
     index = repository.index
     return Rules(ignored, lambda path: raw(path) in index, lambda path: job.guarded(os.fsdecode(path)))
+
+
+def _converts(repository: pygit2.Repository) -> bool:
+    """Whether content may differ between checkout and database without a file in the checkout saying so (gitattributes(5))."""
+    def told(name: str) -> str:
+        try:
+            return str(repository.config[name]).lower()
+        except GIT_ERRORS:
+            return ""
+
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "attributes"
+    return told("core.autocrlf") not in ("", "false") or told("core.attributesfile") != "" or home.exists() \
+        or (common_directory(repository) / "info" / "attributes").exists()
 
 
 class _Writer:
