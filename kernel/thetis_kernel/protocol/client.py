@@ -26,8 +26,7 @@ often. damaged: its chain is broken."""
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """One line of the list. `branch` is set from the first message on; `worktree` once it exists on disk. `asking`: open
-    requests for consent and questions.
+    """One line of the list. `branch`: from the first message on; `worktree`: once on disk; `asking`: open requests, questions.
 
     `spent`: what it used and cost until now; `turn_spent`: the running turn's part of that, or the last one's.
     `network`: a person switched the network of its commands on. `children`: its sub-agents at work; `parent`: of a sub-agent.
@@ -54,8 +53,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class ModeInfo(msgspec.Struct, frozen=True):
-    """A mode a person can choose; in a read-only one nothing can be changed by any route, in one that `asks` nothing without
-    a person's consent."""
+    """A mode a person can choose. In a read-only one nothing changes by any route, in one that `asks` nothing unasked."""
 
     id: str
     label: str
