@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from thetis_kernel.protocol.client import Delta
 from thetis_kernel.protocol.events import Approval, ToolInvocation, ToolResult, TurnFinished
 
 from tests.support.gateways import Opened
@@ -44,6 +45,9 @@ async def test_a_person_says_yes_and_it_lies_in_the_workspace(tmp_path: Path, ba
             await finished(gateway)
             done = await result(gateway, session)
             assert (done.outcome, "/workspace/one" in done.content) == ("ok", True)
+            told = [tell for tell in gateway.heard if isinstance(tell, Delta) and tell.kind == "output"]
+            assert any("of" in tell.text for tell in told)
+            assert {tell.call for tell in told} == {done.call}
             place = gateway.gateway.paths.workspace / "one"
             assert (place / "src" / "a.py").read_text() == FILES["src/a.py"]
             assert git(place, "status", "--porcelain") == ""
