@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.protocol.events import Modification
+from thetis_kernel.protocol.events import Modification, ToolResult
 
 from tests.support.gateways import Opened, gateway
 from tests.support.package_index import Index
@@ -102,3 +102,17 @@ async def test_a_pinned_guest_is_not_changed_by_the_agent(tmp_path: Path, index:
         await opened.client.devkit(session, "pin", aspect="tool/word-count", revision="none")
         back = {"aspect": "tool/word-count", "revision": ""}
         assert (await opened.gateway.bodies.perform(session, "roll-back", back, by="agent"))["ok"]
+
+
+async def test_the_agent_takes_a_package_in_and_is_told_what_it_is(tmp_path: Path, index: Index) -> None:
+    async with gateway(tmp_path) as opened:
+        session = await tool(opened)
+        await opened.client.submit(session, "take small into tool/word-count")
+        await opened.client.wait_idle(session)
+        taken, listed = [event for event in await opened.log(session) if isinstance(event, ToolResult)]
+        assert taken.outcome == listed.outcome == "ok" and '"licence":"BSD-3-Clause"' in listed.content
+        [change] = [event for event in await opened.log(session) if isinstance(event, Modification) and event.by == "agent"]
+        assert change.summary == "tool/word-count: take in small 2.0"
+        opened.gateway.scrubber.learn("hunter2-hunter2-hunter2")
+        with pytest.raises(ThetisError, match="holds a secret"):
+            await opened.client.devkit(session, "add-dependency", aspect="tool/word-count", requirement="hunter2-hunter2-hunter2")

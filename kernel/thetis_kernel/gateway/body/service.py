@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from thetis_kernel.errors import GateError, UsageError
+from thetis_kernel.errors import GateError, Refused, UsageError
 from thetis_kernel.forge.diagnostics import diagnostics_of
 from thetis_kernel.forge.layout import world_of
 from thetis_kernel.forge.manifest import NAME
@@ -335,6 +335,8 @@ class Bodies:
             raise UsageError(f"There is no guest {aspect}.", hint="Begin a tool with new_tool.", code="not-found")
         there = await asyncio.to_thread(dependencies.present, guest)
         if requirement:
+            if self._log.scrubber.knows(requirement.encode("utf-8", "replace")):
+                raise Refused("The requirement holds a secret of this machine.", capability="devkit", hint="Ask without.")
             from thetis_kernel.gateway.body.resolver import name_of  # late: most conversations take in nothing
 
             after = await self._resolve(dependencies.asked(there, requirement, name_of(requirement)))

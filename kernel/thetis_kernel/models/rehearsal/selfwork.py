@@ -123,6 +123,16 @@ def prompt_back(scene: Scene) -> Script:
     return f"{fenced(history.text, 'text')}\n\n{done.text.strip()} It counts from the next turn on." if done.ok else failure(done)
 
 
+def take(scene: Scene, requirement: str, aspect: str) -> Script:
+    """Take a package into a guest, and show what is there."""
+    [taken] = yield Step(f"I take {named(requirement)} into {named(aspect)}.", [
+        call("add_dependency", aspect=aspect, requirement=requirement)])
+    if not taken.ok:
+        return failure(taken)
+    [listed] = yield Step("Which packages are there now?", [call("list_dependencies", aspect=aspect)])
+    return f"{taken.text.strip()}\n\n{fenced(listed.text, 'text')}"
+
+
 def roll_back(scene: Scene) -> Script:
     """Take the tool back."""
     [done] = yield Step("I go back one revision.", [call("roll_back", aspect=f"tool/{NAME}", revision="shipped")])

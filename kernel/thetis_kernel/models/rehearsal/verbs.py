@@ -215,6 +215,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"(?:please )?make (?:yourself|me) a (?:new )?tool\b.*", selfwork.make_a_tool, "make yourself a tool"),
     _verb(r"(?:(?:give|show) me )?(?:the |a )?tour of (?:the forge|yourself)\W*", selfwork.forge_tour, "tour of the forge"),
     _verb(r"what does your prompt say (?:about|of) (\S.*?)\W*", selfwork.prompt_says, "what does your prompt say about tests?"),
+    _verb(r"take (\S+) into (agent|gateway/tui|tool/[\w-]+)\W*", selfwork.take, "take idna into tool/frequent-words"),
     _verb(r"roll back your prompt\W*", selfwork.prompt_back, "roll back your prompt"),
     _verb(r"roll back (?:the|that) tool\W*", selfwork.roll_back, "roll back the tool"),
     *(_verb(pattern, script) for pattern, script in drills.DRILLS),
