@@ -5,8 +5,10 @@ from __future__ import annotations
 from thetis_tui.commands.agents import Agents
 from thetis_tui.commands.application import Help, Quit, Retry
 from thetis_tui.commands.base import Command
+from thetis_tui.commands.context import ContextMeter
 from thetis_tui.commands.conversations import (
     Mode,
+    Model,
     Network,
     NewConversation,
     NextConversation,
@@ -36,12 +38,12 @@ from thetis_tui.commands.views import Conversations, Diff, EventLog, FilterLog, 
 
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
-    Mode(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
+    Mode(), Model(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
     Agents(),
     Rewind(), UndoRewind(), Fork(), Merge(), Apply(),
     Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     EditPrompt(), InsertFile(),
-    Diff(), Itself(), EventLog(), FilterLog(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+    Diff(), Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
     MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )
