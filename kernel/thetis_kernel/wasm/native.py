@@ -48,15 +48,28 @@ _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
 _BYTES = ctypes.POINTER(ctypes.c_uint8)
 
 _shapes: list[FunctionShape] = []  # a host function's C closure is the index of its shape
+_numbers: dict[FunctionShape, int] = {}
+_numbering = threading.Lock()
+
+
+def _number(shape: FunctionShape) -> int:
+    """The index of the shape, the same one however often and on however many threads at once it is linked.
+
+    Two shapes under one index would have an import answered as another one, past the permission it needs.
+    """
+    with _numbering:
+        if shape not in _numbers:
+            _shapes.append(shape)
+            _numbers[shape] = len(_shapes) - 1
+        return _numbers[shape]
 
 
 def add_function(instance: wc.LinkerInstance, shape: FunctionShape) -> None:
     """Let `shape` of an imported interface be answered by whatever call runs on the thread."""
-    _shapes.append(shape)
     name = shape.name.encode()
     _raise(
         ffi.wasmtime_component_linker_instance_add_func(
-            instance.ptr(), ctypes.create_string_buffer(name), len(name), _on_import, len(_shapes) - 1, _NO_FINALIZER
+            instance.ptr(), ctypes.create_string_buffer(name), len(name), _on_import, _number(shape), _NO_FINALIZER
         )
     )
 
