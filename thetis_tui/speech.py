@@ -142,7 +142,8 @@ class Speech:
 
     async def _create(self, place: Place) -> None:
         app = self._app
-        conversation = await app.ask(app.client.create(origin="tui", mode=app.state.new_mode))
+        conversation = await app.ask(app.client.create(origin="tui", mode=app.state.new_mode,
+                                                         model=app.state.new_model))
         app.state.put(conversation)
         place.session = conversation.id
         view = app.desk.view_of(place)

@@ -86,6 +86,7 @@ class State:
     history: History = field(default_factory=History)
     queues: Queues = field(default_factory=Queues)
     new_mode: str = ""
+    new_model: str = ""
     requests: dict[str, dict[str, e.Approval]] = field(default_factory=dict)
     with_changes: bool = False
     told_at: dict[str, float] = field(default_factory=dict)
@@ -280,7 +281,7 @@ class State:
         """The model in use."""
         if self.status is None:
             return None
-        wanted = self.conversation.model if self.conversation else self.status.default_model
+        wanted = self.conversation.model if self.conversation else self.new_model or self.status.default_model
         return next((model for model in self.status.models if model.id == wanted), None)
 
     def may_include_changes(self) -> bool:

@@ -94,6 +94,33 @@ class Mode(Command):
         app.refresh_views()
 
 
+class Model(Command):
+    id = "model"
+    title = "Change model…"
+    help = "Pick the model that answers from the next turn on; thinking and pictures of another one are taken along as it can."
+    slash = "model"
+    argument = "[id]"
+
+    def applies(self, app: ThetisApp) -> bool:
+        return app.state.status is not None and len(app.state.status.models) > 1
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        from thetis_tui.screens.models import ModelsScreen
+
+        models = app.state.status.models if app.state.status else []
+        now = app.state.model()
+        wanted = argument.strip() or await app.answer(ModelsScreen(models, now.id if now else ""))
+        if not wanted:
+            return
+        if wanted not in {model.id for model in models}:
+            app.say(f"There is no model {wanted}.", hint="/model shows the list.", level="warn")
+        elif app.state.current:
+            await app.ask(app.client.set(app.state.current, "model", wanted))
+        else:
+            app.state.new_model = wanted
+        app.refresh_views()
+
+
 class Network(Command):
     id = "network"
     title = "Switch the network of commands on or off"

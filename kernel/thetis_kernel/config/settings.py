@@ -40,10 +40,12 @@ class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[model]: which model new conversations use; "" is the first one available. `fallback` is asked once when it cannot."""
+    """[model]: which model new conversations use; "" is the first one available. `fallback` is asked once when it cannot.
+    `by_mode`: models by the name of a mode, which answer while a conversation is in it."""
 
     default: str = ""
     fallback: str = ""
+    by_mode: dict[str, str] = {}
 
 
 class Walls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,7 +154,7 @@ USER_ONLY = frozenset({
     "agent.max_tokens", "agent.max_iterations", "agent.max_minutes", "agent.max_dollars", "agent.max_conversation_tokens",
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets", "dependencies",
-    "approvals", "context", "modes", "tools", "providers", "models", "model.fallback",
+    "approvals", "context", "modes", "tools", "providers", "models", "model.fallback", "model.by_mode",
     "worktree", "paths", "subagents",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""

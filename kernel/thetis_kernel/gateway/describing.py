@@ -11,6 +11,7 @@ import msgspec
 
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
+from thetis_kernel.gateway.choosing import model_now
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.ids import branch_name
 from thetis_kernel.protocol.models import ModelInfo
@@ -20,7 +21,8 @@ from thetis_kernel.store.folds import SessionState
 def description(turn: Turn, state: SessionState, modes: Modes, models: Sequence[ModelInfo], settings: Settings) -> bytes:
     """The JSON object; a model the conversation names and nobody has is the first one's description."""
     mode, agent = modes.get(state.mode), settings.agent
-    chosen = next((model for model in models if model.id == state.model), models[0])
+    wanted = model_now(state, settings.model.by_mode, [model.id for model in models])
+    chosen = next((model for model in models if model.id == wanted), models[0])
     return msgspec.json.encode({
         "session": turn.session,
         "turn": turn.id,

@@ -104,7 +104,7 @@ class Gateway:
         self.notices += providers.problems
         self.spending = Spending(self.settings, store)
         self.models = ModelRelay(self.fleet, self.log, self.broadcast, providers, self.spending, self.changed,
-                                 self.settings.context.summary_model)
+                                 self.settings.context.summary_model, self.settings.model.by_mode)
         self.judge = DisposableJudge(self.fleet.runtimes, spare_s=SPARE_S)
         self.artifacts = ArtifactStore(paths.artifacts)
         self.repository = Repository(self.fleet, self.log, paths, self.settings, self.broadcast)

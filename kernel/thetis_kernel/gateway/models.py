@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from thetis_kernel import crash
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.gateway.broadcast import Broadcast
+from thetis_kernel.gateway.choosing import model_now
 from thetis_kernel.gateway.fleet import Fleet
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.providers import Providers
@@ -88,8 +89,9 @@ class ModelRelay:
     """The gateway's side of the model host."""
 
     def __init__(self, fleet: Fleet, log: Log, broadcast: Broadcast, providers: Providers, prices: Prices,
-                 changed: Callable[[str], None], summary_model: str = "") -> None:
+                 changed: Callable[[str], None], summary_model: str = "", by_mode: Mapping[str, str] | None = None) -> None:
         self._summary_model = summary_model
+        self._by_mode = by_mode or {}
         self._fleet = fleet
         fleet.model_tells = {Streamed: self.streamed}
         self._log = log
@@ -109,6 +111,10 @@ class ModelRelay:
         """The models a person can pick, the default first. The table is data: no host is started for it."""
         return self._providers.models
 
+    async def model_of(self, state: SessionState) -> str:
+        """The id of the model that answers in a conversation now."""
+        return model_now(state, self._by_mode, [info.id for info in await self.models()])
+
     async def warm(self) -> None:
         """Have the host ready; what will not work is told."""
         await self._host()
@@ -120,7 +126,7 @@ class ModelRelay:
         state = await self._log.state(session)
         models = [info.id for info in await self.models()]
         aside = not record and wanted.purpose == "summary" and self._summary_model in models
-        model = self._summary_model if aside else state.model or models[0]
+        model = self._summary_model if aside else model_now(state, self._by_mode, models)
         encoded = await asyncio.to_thread(lambda: self._log.scrubber.json(_request(request, model, session)))
         if reached := await self._limit(session, state, model):
             return _told(0, Finished(end="limit", blocks=[], detail=reached))

@@ -314,7 +314,7 @@ class Turns:
         said: Event | None = None
         try:
             state = await self._log.state(turn.session)
-            model = state.model or (await self._models.models())[0].id
+            model = await self._models.model_of(state)
             begun = await self._log.append(
                 turn.session, TurnStarted(turn=turn.id, mode=state.mode, model=model, attempt=turn.attempt,
                                           purpose="" if turn.compact is None else "compact"))
