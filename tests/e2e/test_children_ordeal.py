@@ -74,6 +74,7 @@ async def test_each_spawn_ends_in_one_result_and_nothing_is_left(tmp_path: Path,
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 async def test_200_turns_of_eight(tmp_path: Path, server: MessagesServer) -> None:
     configure(tmp_path, server, "[agent]\nmax_tokens = 100000000\n")
     async with gateway(tmp_path, {"README.md": "# x\n"}) as opened:
