@@ -168,7 +168,8 @@ def test_the_small_exports(talk: Conversation) -> None:
     offered = {mode: [tool["name"] for tool in talk.call("list-tools", mode)] for mode in ("agent", "plan")}
     changing = {"edit", "write", "run", "terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close",
                 "new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency",
-                "remove_dependency"}  # fmt: skip
+                "remove_dependency", "update_code", "git_clone", "write_skill", "branch_commit", "update_from_trunk",
+                "complete_merge", "abort_merge", "reset_branch"}  # fmt: skip
     assert set(offered["agent"]) - set(offered["plan"]) == changing
 
 

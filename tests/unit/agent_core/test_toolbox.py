@@ -13,7 +13,8 @@ OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "muta
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
 SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
 TERMINALS = {"terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close"}
-CHANGES = {"edit", "write", "run", "deploy", "git_clone", "write_skill"} | SELF | TERMINALS
+BRANCH = {"branch_commit", "update_from_trunk", "complete_merge", "abort_merge", "reset_branch"}
+CHANGES = {"edit", "write", "run", "deploy", "git_clone", "write_skill"} | SELF | TERMINALS | BRANCH | {"update_code"}
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_an_unknown_tool_is_answered_with_the_tools_there_are(box: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "args", "says"),
     [
-        ("read", {}, ["`path`", "missing", "relative to the checkout"]),
+        ("read", {}, ["`path`", "missing", "in the checkout"]),
         ("read", {"path": 3}, ["`path`", "text", "a whole number (3)"]),
         ("read", {"path": "f", "offset": 0}, ["`offset`", "at least 1"]),
         ("read", {"path": "f", "limit": "many"}, ["`limit`", "a whole number", "'many'"]),
