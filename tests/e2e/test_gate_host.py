@@ -22,7 +22,7 @@ from tests.unit.forge.guests import GOOD, TOOL_MAIN, good, manifest, tool
 pytestmark = pytest.mark.runtimes
 
 
-STEPS_IN_ORDER = ["manifest", "layout", "ruff", "imports", "ty", "compile", "exports", "smoke", "golden", "tests"]
+STEPS_IN_ORDER = ["manifest", "layout", "ruff", "imports", "ty", "compile", "exports", "golden", "smoke", "tests"]
 SIGNED = "def invoke(session_id: str, args: dict[str, object], config: dict[str, object]) -> object:"
 
 

@@ -51,8 +51,8 @@ class Bench(Protocol):
 class Step(NamedTuple):
     """One check: its name in the verdict, and the function that returns what it complains about.
 
-    GateError and GuestError may leave `run` too: they count as complaints. `beside`: it looks at the source alone and
-    waits for another program meanwhile, so the steps after it need not wait for it.
+    GateError and GuestError may leave `run` too: they count as complaints. `beside`: it leaves nothing with
+    the candidate, so the steps after it need not wait for it.
     """
 
     name: str

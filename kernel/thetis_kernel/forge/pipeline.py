@@ -1,7 +1,7 @@
 """Run a candidate through the gate's steps; the first that complains ends the run.
 
 The list of steps is data (`steps.STEPS`); this module owns order, timing and the promise that whatever a candidate
-does ends as a verdict. Steps that wait for a program of their own run beside the others, and the verdict is the one that
+does ends as a verdict. Steps that need no lock of the interpreter's run beside the others, and the verdict is the one that
 all in a row would have given. It must not know what any step looks for.
 """
 
@@ -18,8 +18,8 @@ from thetis_kernel.forge.candidate import Bench, Candidate, Step
 from thetis_kernel.forge.diagnostics import bounded_diagnostics, diagnostic_of_guest, diagnostics_of
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource, StepResult, Verdict
 
-BESIDE_AT_ONCE = 2
-"""Programs side by side; a machine has rarely more idle cores than that while guests are written."""
+BESIDE_AT_ONCE = 4
+"""Threads for steps beside the others; most of their time they wait for a program or are inside wasm."""
 
 
 def judge(source: GuestSource, key: str, bench: Bench, steps: Sequence[Step]) -> Verdict:

@@ -46,8 +46,8 @@ CASES = {
     "ty": (tool(TOOL_MAIN + "\nx: int = ''\n"), bench),
     "compile": (tool(TOOL_MAIN), lambda: bench(UNFIT)),
     "exports": (tool("\n".join(TOOL_MAIN.splitlines()[:3]) + "\n"), bench),
-    "smoke": (tool(TOOL_MAIN), lambda: bench(describe=described(description=""))),
     "golden": (good("agent"), golden_bench),
+    "smoke": (tool(TOOL_MAIN), lambda: bench(describe=described(description=""))),
     "tests": (with_tests("def test_it() -> None:\n    assert False\n"),
               lambda: bench(invoke=json.dumps([1, [{"module": "test_main", "line": 2, "kind": "AssertionError"}]]))),
 }  # fmt: skip

@@ -12,11 +12,11 @@ STEPS: tuple[Step, ...] = (
     Step("manifest", manifest.run),
     Step("layout", layout.run),
     Step("ruff", ruff.run, beside=True),
-    Step("imports", imports.run),
+    Step("imports", imports.run, beside=True),
     Step("ty", ty.run, beside=True),
     Step("compile", compiles.run),
     Step("exports", exports.run),
+    Step("golden", golden.run, beside=True),
     Step("smoke", smoke.run),
-    Step("golden", golden.run),
     Step("tests", own_tests.run),
 )
