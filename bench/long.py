@@ -149,7 +149,7 @@ async def turn_starts(base: Path) -> None:
 
 
 async def resume(base: Path) -> None:
-    """A gateway that has just opened is asked for a conversation of 100 MB: its line, its last page, and a turn that begins."""
+    """A gateway is opened for a conversation of 100 MB: its line, its last page, and a turn that begins."""
     world = World(base)
     world.make_repository({"README.md": "# Bench\n"})
     os.environ.update({name: world.environ[name] for name in ("THETIS_STATE", "THETIS_REHEARSAL_DELAY_MS", "XDG_RUNTIME_DIR")})
@@ -162,22 +162,29 @@ async def resume(base: Path) -> None:
         events.append(body)
         if size >= MEGABYTES << 20:
             break
-    session = write(world, events, True)
-    times = []
+    sessions = {"long": write(world, events, True), "short": write(world, bodies(SHORT), False)}
+    times: dict[str, list[float]] = {"long": [], "short": []}
     for _ in range(3):
-        async with gateway(base) as opened:
-            began = time.perf_counter()
-            line = await opened.client.conversation(session)
-            page = await opened.client.read(session, line.last_seq - 60, 60)
-            await opened.client.render(session, line.last_seq - 60, line.last_seq)
-            await opened.client.compact(session, "")
-            while not await begun(opened, session, line.last_seq):
-                await asyncio.sleep(0.005)
-            times.append(time.perf_counter() - began)
-            await opened.client.stop(session)
-            await opened.client.wait_idle(session)
-    emit("resume_100mb_s", statistics.median(times), "s", len(times), max(times),
-         f"<= 1; {len(events):,} events, {len(page.events)} read")
+        for name, session in sessions.items():
+            times[name].append(await opened_and_begun(base, session))
+    emit("resume_100mb_s", statistics.median(times["long"]), "s", 3, max(times["long"]),
+         f"<= 1; {len(events):,} events; 100 events in the same run {statistics.median(times['short']):.2f} s")
+
+
+async def opened_and_begun(base: Path, session: str) -> float:
+    """Seconds from nothing to a gateway that has read a conversation's last page and begun a turn in it. The screen paints that
+    page by itself; the renderer's process comes later."""
+    began = time.perf_counter()
+    async with gateway(base) as opened:
+        line = await opened.client.conversation(session)
+        await opened.client.read(session, line.last_seq - 60, 60)
+        await opened.client.compact(session, "")
+        while not await begun(opened, session, line.last_seq):
+            await asyncio.sleep(0.005)
+        took = time.perf_counter() - began
+        await opened.client.stop(session)
+        await opened.client.wait_idle(session)
+    return took
 
 
 async def begun(opened: Opened, session: str, after: int) -> bool:
