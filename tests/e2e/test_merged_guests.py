@@ -127,6 +127,7 @@ def shipped_changed(monkeypatch: pytest.MonkeyPatch, where: Path, old: str, new:
 
 
 async def test_an_upgrade_is_merged_under_what_a_conversation_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Complaint 138 (hermes#61289, #19549): an upgrade neither loses nor freezes what a conversation changed."""
     async with gateway(tmp_path, {"a.txt": "a\n"}) as opened:
         own, both = await begin(opened), await begin(opened)
         assert (await change(opened, own, MARKERS, NOTE, '"""A note."""'))["ok"]
