@@ -53,7 +53,8 @@ GROUPS: dict[str, Group] = {
         "reading and rewriting the agent, its tools and the renderer of the screen",
         "list_code read_code new_tool write_code patch_code remove_code code_history roll_back add_dependency "
         "remove_dependency list_dependencies update_code",
-        "yourself,your own code,yourself a tool,me a tool,new tool,own tools,renderer,guest,guests,rewrite you,roll back,rollback,wasm,component,"
+        "yourself,your own code,yourself a tool,me a tool,new tool,own tools,renderer,guest,guests,"
+        "rewrite you,roll back,rollback,wasm,component,"
         "dependency,dependencies,package,packages,agent_core,thetis",
     ),
     "branch": Group(
