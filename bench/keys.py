@@ -30,7 +30,7 @@ EVENTS = 100_000
 TOKEN = "stream "
 """About one token."""
 TOKENS_A_PIECE, PIECES_A_SECOND = 10, 50
-SECONDS = 60
+SECONDS = 240
 
 
 def world_at(base: Path, **environ: str) -> World:

@@ -79,8 +79,9 @@ class Completions(Static):
 
     def show(self, items: list[tuple[str, str]]) -> None:
         """Offer (name, help) pairs; an empty list hides."""
-        if items != self.items:
-            self.items, self.at = items, 0
+        if items == self.items:
+            return  # with every key: nothing is laid out anew for it
+        self.items, self.at = items, 0
         self.set_class(bool(items), "-shown")
         self._draw()
 
