@@ -154,7 +154,7 @@ def package(path: str, names: set[str]) -> dict[str, object]:
                     total += len(modules[found])
                     if total > MAX_TEXT:
                         raise Refusal("too-large", f"{file} holds more than {MAX_TEXT // 1024} KiB of code.")
-    except (zipfile.BadZipFile, OSError, UnicodeDecodeError, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, OSError, UnicodeDecodeError, RuntimeError, EOFError) as error:
         raise Refusal("damaged", f"{file} cannot be read: {error}") from None
     said = email.parser.Parser().parsestr(metadata, headersonly=True)
     needs = {normal(re.split(r"[\s\[;<>=!~(]", need)[0]) for need in said.get_all("Requires-Dist") or []}
