@@ -89,7 +89,7 @@ def while_streaming(base: Path) -> None:
         base.mkdir(parents=True, exist_ok=True)
         config.write_text(f'[[providers]]\nname = "anthropic"\nbase_url = "{server.url}"\nkey = "env:BENCH_KEY"\n')
         world = world_at(base, THETIS_CONFIG=str(config), BENCH_KEY="sk-bench")
-        session = seed(world, rounds=MESSAGES // 2, title="the long one")
+        session = seed(world, rounds=MESSAGES // 2, title="the long one", model="claude-haiku-4-5")
         words = "".join(TOKEN * TOKENS_A_PIECE + ("" if n % 9 else "\n\n") for n in range(PIECES_A_SECOND * SECONDS))
         answer = reply(text(words), size=len(TOKEN) * TOKENS_A_PIECE)
         server.say(spaced(answer, 1 / PIECES_A_SECOND))
@@ -104,7 +104,8 @@ def while_streaming(base: Path) -> None:
             took = keys(screen, KEYS // 2)
             spent = cpu_s([screen.pid]) - before
             if not screen.shows("writing")():
-                raise SystemExit("the stream ended before the keys did")
+                shown = "\n".join(line.rstrip() for line in screen.screen.display if line.strip())
+                raise SystemExit(f"the stream ended before the keys did:\n{shown}")
             say("key_to_screen_streaming", took, f"{MESSAGES} messages open, {TOKENS_A_PIECE * PIECES_A_SECOND} tokens/s", spent)
             screen.type(b"\x1b")
         finally:

@@ -28,11 +28,11 @@ SIZE = (120, 40)
 WORDS = "The parser keeps its stack in a list, and **each node** knows its depth; `parse` walks the tokens once. "
 
 
-def seed(world: World, *, rounds: int, title: str) -> str:
+def seed(world: World, *, rounds: int, title: str, model: str = "rehearsal") -> str:
     """A conversation of `rounds` messages and as many answers (4 events each), idle; its id."""
     store = Store.open(root_paths(world.repository, world.environ).data)
     session = new_session_id()
-    store.create(session, e.SessionStarted(root=str(world.repository), origin="tui", mode="agent", model="rehearsal",
+    store.create(session, e.SessionStarted(root=str(world.repository), origin="tui", mode="agent", model=model,
                                            branch=branch_name(session)))
     for first in range(0, rounds, 100):
         bodies: list[e.Body] = []
