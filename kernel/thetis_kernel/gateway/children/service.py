@@ -26,7 +26,7 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.turns import Turns
 from thetis_kernel.protocol.children import ChildLine, ChildState
-from thetis_kernel.protocol.events import Approval, ChildStarted, SessionStarted
+from thetis_kernel.protocol.events import Approval, ChildSettled, ChildStarted, SessionStarted
 from thetis_kernel.protocol.ids import new_session_id
 from thetis_kernel.protocol.worker import AskAgents, Ring
 from thetis_kernel.store.folds import SessionState
@@ -267,6 +267,9 @@ class Children:
                 child, started.label, self._log.store.iterate(child), dict(spent), most, cut))
             crash.point("child.ending")
             requests = [one for one in state.approvals.values() if one.turn and one.turn == self._turn_of(child)]
+            # First: another append that is acknowledged meanwhile folds this one in, and a parent that looks then must see it.
+            self._unheard.setdefault(home, {})[child] = None
+            self._untold.setdefault(home, {})[child] = None
             await self._log.append(home, body, event_id=f"{child}:settled")
             for request in requests:
                 await self._log.append(home, Approval(
@@ -274,8 +277,6 @@ class Children:
             crash.point("child.settled")
         self._cut.pop(child, None)
         self._known.setdefault(child, Known(started.label)).ended()
-        self._unheard.setdefault(home, {})[child] = None
-        self._untold.setdefault(home, {})[child] = None
         turn = self._turns.running(home)
         if turn is not None and turn.deliver is not None:
             with contextlib.suppress(ThetisError):
@@ -326,18 +327,23 @@ class Children:
 
     async def _tell(self, home: str) -> None:
         """A note about what settled and is not told, unless the parent sleeps: then its answer tells."""
+        told: list[ChildSettled] = []
         try:
             await asyncio.sleep(TOGETHER_S)
             state = await self._log.state(home)
             untold = self._untold.get(home, {})
-            if not untold or any(call.op == "wait.until" for call in state.unanswered.values()):
+            if any(call.op == "wait.until" for call in state.unanswered.values()):
                 return
             told = [state.settled[child] for child in untold if child in state.settled]
-            untold.clear()
-            with contextlib.suppress(ThetisError):  # deleted meanwhile, or a full disk: status shows them all the same
-                await self._turns.notice(home, lines.note(told))
+            for one in told:
+                untold.pop(one.child)
+            if told:
+                with contextlib.suppress(ThetisError):  # deleted meanwhile, or a full disk: status shows them all the same
+                    await self._turns.notice(home, lines.note(told))
         finally:
             self._telling.pop(home, None)
+            if told and self._untold.get(home):
+                self._tell_soon(home)  # settled while the others were told
 
     def found(self, home: str, children: list[str]) -> None:
         """Children of a kernel that died have been settled; their parent has been told in a note and may ask for the answers."""
