@@ -35,8 +35,8 @@ async def rounds(opened: Opened, turns: int) -> tuple[str, list[tuple[int, int, 
         await opened.client.wait_idle(made.id)
         pid = opened.worker_pid(made.id)
         await opened.eventually(lambda pid=pid: not opened.gateway.turns.all_running())
-        children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-        left.append((threads(pid), descriptors(pid), len(children)))
+        children = sum(len(path.read_text().split()) for path in Path(f"/proc/{os.getpid()}/task").glob("*/children"))
+        left.append((threads(pid), descriptors(pid), children))
     return made.id, left
 
 
