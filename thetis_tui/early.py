@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
+
+for _digit in range(10):
+    # Textual takes Alt and a digit for what one keyboard of one system types with them ("¡"); here they are keys.
+    ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
 
 Typed = events.Key | events.Paste
 

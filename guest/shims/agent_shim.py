@@ -10,7 +10,10 @@ import wit_world
 from wit_world.imports import agents, branch, devkit, files, llm, notes, session, terminal, tooling, wait
 from wit_world.imports import sys as host
 
-loader.boot(sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes, devkit=devkit, agents=agents, wait=wait, branch=branch)
+loader.boot(
+    sys=host, session=session, llm=llm, tooling=tooling, files=files, terminal=terminal, notes=notes, devkit=devkit,
+    agents=agents, wait=wait, branch=branch,
+)  # fmt: skip
 
 
 def _describe() -> str:

@@ -11,7 +11,9 @@ from thetis_guest import lenient
 from thetis_guest._errors import HostError
 from thetis_guest._record import Record
 
-INTERFACES = ("agents", "branch", "devkit", "files", "llm", "notes", "sandbox", "session", "sys", "terminal", "tooling", "view", "wait")
+INTERFACES = (
+    "agents", "branch", "devkit", "files", "llm", "notes", "sandbox", "session", "sys", "terminal", "tooling", "view", "wait",
+)  # fmt: skip
 
 
 class ToolManifest(Record):

@@ -28,7 +28,8 @@ async def three_turns(g: Opened) -> tuple[str, Path, list[dict[str, str]]]:
     await g.client.wait_idle(session)
     tree = await worktree(g, session)
     states = []
-    for words in ("write note.txt with one", "run printf two > note.txt; mkdir -p out/empty; echo x > out/new.bin; ln -s note.txt link",
+    for words in ("write note.txt with one",
+                  "run printf two > note.txt; mkdir -p out/empty; echo x > out/new.bin; ln -s note.txt link",
                   "run rm -r out link; printf three > note.txt"):
         states.append(digest(tree))
         await said(g, session, words)

@@ -55,8 +55,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="table",
-        description="Look into a table (CSV, TSV, JSON Lines): the path alone shows its columns and first rows, the rest the rows "
-        "or sums you need. Use it instead of reading a large data file or writing a script.",
+        description="Look into a table (CSV, TSV, JSON Lines): the path alone shows its columns and first rows, the rest the "
+        "rows or sums you need. Use it instead of reading a large data file or writing a script.",
         input_schema=SCHEMA,
         group="data",
         mutating=False,

@@ -203,7 +203,8 @@ def test_a_turn_ends_with_what_it_took(draw: Any) -> None:
         ("child-started", {"child": "c", "label": "scout", "task": "look"}, "Sub-agent scout started: look"),
         ("child-settled", {"child": "12345678", "state": "done", "result": "r"}, "Sub-agent 12345678 done"),
         ("rewind", {"to_seq": 12, "tree": "t"}, "Went to another point in time, the files too"),
-        ("state-changed", {"scope": "groups", "key": "shell", "value": '{"why":"search"}'}, "Tools loaded: shell (found by a search)"),
+        ("state-changed", {"scope": "groups", "key": "shell", "value": '{"why":"search"}'},
+         "Tools loaded: shell (found by a search)"),
         ("from-the-future", {"x": 1}, "from-the-future"),
     ],
 )  # fmt: skip

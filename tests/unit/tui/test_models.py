@@ -9,7 +9,10 @@ from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_screen import screen
 from thetis_tui.screens.models import ModelsScreen
 
-MODELS = [ModelInfo(id="a", provider="p", label="A", window=200_000), ModelInfo(id="b", provider="p", label="B \x1b[1m", window=8192)]
+MODELS = [
+    ModelInfo(id="a", provider="p", label="A", window=200_000),
+    ModelInfo(id="b", provider="p", label="B \x1b[1m", window=8192),
+]
 
 
 async def test_one_is_picked_for_the_next_turn() -> None:

@@ -38,7 +38,8 @@ class Branch:
             case "complete-merge" | "abort-merge":
                 raise BadRequest("No merge is open on this branch.", code="no-merge")
             case "reset-to":
-                return {"before": self._tip, "after": self._tip, "to": str(arguments.get("revision", "")), "files": [], "total": 0}
+                to = str(arguments.get("revision", ""))
+                return {"before": self._tip, "after": self._tip, "to": to, "files": [], "total": 0}
             case _:
                 raise BadRequest(f"There is no operation branch.{name[:40]}.")
 

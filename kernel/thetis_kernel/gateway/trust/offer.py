@@ -125,7 +125,8 @@ class _Look:
             table = tomllib.loads(raw.decode("utf-8"))
         except (ValueError, RecursionError):
             return  # loading it says what is wrong; nothing of it is believed
-        wanted = [(key, "command" if key in COMMANDS else "setting") for key in sorted({*USER_ONLY, *COMMANDS} - {"worktree", "paths"})]
+        keys = sorted({*USER_ONLY, *COMMANDS} - {"worktree", "paths"})
+        wanted = [(key, "command" if key in COMMANDS else "setting") for key in keys]
         found = [Item("command" if kind == "command" else "setting", key, name, _told(value))
                  for key, kind in wanted if (value := _at(table, key)) is not None]
         paths = table.get("paths")
