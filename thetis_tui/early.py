@@ -6,15 +6,17 @@ ctrl+j; for a person who typed ahead it was Enter.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 
-for _digit in range(10):
-    # Textual takes Alt and a digit for what one keyboard of one system types with them ("¡"); here they are keys.
-    ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
+for _letter in "0123456789cefo":
+    # Textual takes Alt and a digit for what one keyboard of one system types with them ("¡"); here they are keys, in
+    # terminals without the newer keyboard protocol too.
+    ANSI_SEQUENCES_KEYS[f"\x1b{_letter}"] = (SimpleNamespace(value=f"alt+{_letter}"),)  # type: ignore[index]
 
 Typed = events.Key | events.Paste
 
