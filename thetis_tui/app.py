@@ -273,10 +273,14 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
             self._keeping = True
             self.set_timer(_KEEP, self.keep_now)
 
+    def keep_draft(self) -> None:
+        """Remember what stands in the prompt as the open conversation's."""
+        self.state.drafts.keep(self.state.current, self.desk.draft())
+
     def keep_now(self) -> None:
         """Write them down."""
         self._keeping = False
-        self.desk.keep_draft()
+        self.keep_draft()
         self.keeper.save(self.state)
 
     # --- conversations

@@ -170,7 +170,7 @@ class Desk(Prompting):
 
     async def open(self, session: str, *, at: int = 0) -> None:
         """Look at a conversation; NEW is the one that does not exist yet. The draft stays with the old one."""
-        self.keep_draft()
+        self.thetis.keep_draft()
         async with self._opening:
             view = next((v for v in self._opened() if v.session == session), None)
             if view is None:

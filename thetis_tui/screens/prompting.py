@@ -44,10 +44,9 @@ class Prompting(Screen[None]):
         self.prompt.load_text(self.prompt.chips.again(draft))
         self.prompt.move_cursor(self.prompt.document.end)
 
-    def keep_draft(self) -> None:
-        """Remember what stands in the prompt, large texts and all."""
-        state = self.thetis.state
-        state.drafts.keep(state.current, self.prompt.chips.whole(self.prompt.text))
+    def draft(self) -> str:
+        """What stands in the prompt, large texts and all; after the app's end, too."""
+        return self.prompt.chips.whole(self.prompt.text)
 
     # --- completions
 
