@@ -172,7 +172,9 @@ class Speech:
         view = app.desk.view_of(words.place)
         if view is not None:
             view.unsay(words.event_id)
-        if view is not app.desk.view or not app.desk.give_back(words.text):
+        if view is app.desk.view:
+            app.desk.put_above(words.text)
+        else:
             before = app.state.drafts.of(session)
             app.state.drafts.keep(session, f"{words.text}\n{before}".strip())
         app.fail(error)

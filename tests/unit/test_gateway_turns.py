@@ -28,6 +28,7 @@ from thetis_kernel.protocol.events import (
 )
 from thetis_kernel.protocol.ids import new_event_id, new_session_id
 from thetis_kernel.protocol.worker import TurnOutcome
+from thetis_kernel.store.folds import SessionState
 from thetis_kernel.store.store import Store
 
 
@@ -58,7 +59,7 @@ class Short(Turns):
     def __init__(self, log: Log) -> None:
         self.repository = Repository()
         parts: Any = {name: Indifferent() for name in inspect.signature(Turns).parameters}
-        parts |= {"log": log, "repository": self.repository, "settings": Settings(), "changed": lambda _: None}
+        parts |= {"models": One(), "log": log, "repository": self.repository, "settings": Settings(), "changed": lambda _: None}
         super().__init__(**parts)
         self.failure: Exception | None = None
 
@@ -66,6 +67,13 @@ class Short(Turns):
         if self.failure is not None:
             raise self.failure
         return TurnOutcome(stopped_by="stop")
+
+
+class One:
+    """The model relay of a gateway with one model, which no test here asks."""
+
+    async def model_of(self, state: SessionState) -> str:
+        return state.model
 
 
 class Calling(Short):

@@ -299,6 +299,11 @@ class Desk(Prompting):
         self.prompt.put(text)
         return True
 
+    def put_above(self, text: str) -> None:
+        """Put words back into the prompt above whatever stands there by now."""
+        if not self.give_back(text):
+            self.prompt.put(f"{text}\n{self.draft()}")
+
     @on(Prompt.Scrolled)
     async def _scroll(self, event: Prompt.Scrolled) -> None:
         transcript = self.view.transcript

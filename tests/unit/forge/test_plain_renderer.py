@@ -46,7 +46,7 @@ def test_one_event_of_each_kind():
     rendered = render_plain(found)
     assert [r.seq for r in rendered] == [e.seq for e in found]
     empty = {e.kind for e, r in zip(found, rendered, strict=True) if not r.blocks}
-    assert empty - {"spending", "queued", "queue-edited", "queue-recalled"} == {"turn-started"}
+    assert empty - {"spending", "queued", "queue-edited", "queue-recalled"} == {"turn-started", "state-changed"}
     assert all(bounded(r) == r for r in rendered)
 
 
@@ -72,7 +72,7 @@ CASES = [
     (ev.TurnStarted("t", "agent", "m", 1), "turn", "Resumed"),
     (ev.TurnFinished("t", "stop", tool_calls=1, duration_ms=1500), "turn", "1 call, 1.5 s"),
     (ev.TurnFinished("t", "unheard-of"), "turn", "unheard-of"),
-    (ev.Compaction([(1, 2)], "summary", 8), "note", "8 messages summarised"),
+    (ev.Compaction([(1, 2)], "summary", 8), "note", "8 messages summed up"),
     (ev.BranchOp("commit", True, after="d" * 40), "state", "commit dddddddd"),
     (ev.BranchOp("merge", False, detail="conflict in a.py"), "state", "merge failed"),
     (ev.SettingChanged("mode", "plan"), "state", "mode: plan"),
@@ -84,7 +84,7 @@ CASES = [
     (ev.Answer("q", [{"Which?": "A"}]), "user", "Which?: A"),
     (ev.ChildStarted("c", "tests", "Write tests."), "state", "Sub-agent tests started"),
     (ev.ChildSettled("c", "failed", "", "no answer"), "state", "Sub-agent failed"),
-    (ev.Rewind(4, "t"), "turn", "event 4, files restored"),
+    (ev.Rewind(4, "t"), "turn", "another point in time, the files too"),
     (b'{"kind":"weather","sky":"clear"}', "note", '"sky":"clear"'),
 ]
 

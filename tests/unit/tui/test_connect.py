@@ -180,7 +180,7 @@ async def test_an_error_of_a_request_is_a_note_with_its_hint_and_the_words_come_
         assert s.app.state.link == "ready"
 
 
-async def test_words_that_failed_while_others_are_typed_become_a_draft() -> None:
+async def test_words_that_failed_while_others_are_typed_stand_above_them() -> None:
     gateway = FakeGateway()
     gateway.errors[c.Submit] = RemoteError("No.")
     gateway.gates[c.Submit] = asyncio.Event()
@@ -189,8 +189,7 @@ async def test_words_that_failed_while_others_are_typed_become_a_draft() -> None
         await s.type("next")
         gateway.gates[c.Submit].set()
         await s.until(lambda: s.toasts())
-        assert s.desk.prompt.text == "next"
-        assert s.app.state.drafts.of(s.app.state.current) == "first"
+        assert s.desk.prompt.text == "first\nnext"
 
 
 async def test_the_asked_for_conversation_is_opened() -> None:

@@ -156,8 +156,8 @@ async def test_the_palette_runs_commands() -> None:
     async with screen(furnished()) as s:
         await s.pilot.press("ctrl+p")
         await s.until(lambda: s.app.screen is not s.desk)
-        await s.pilot.press(*"dark and")
-        await s.until(lambda: "Switch between dark and light" in s.text())
+        await s.pilot.press(*"the theme")
+        await s.until(lambda: "Switch the theme" in s.text())
         await s.pilot.pause(0.3)
         await s.pilot.press("enter")
         await s.until(lambda: s.app.theme == "thetis-light")
