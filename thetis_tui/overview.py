@@ -98,7 +98,8 @@ def cards_of(state: State, words: str = "", *, archived: bool = False) -> list[C
 
     Archived ones are in it when asked for, and always when words are looked for.
     """
-    every = sorted(state.conversations.values(), key=lambda c: (c.updated_ms, c.created_ms, c.id), reverse=True)
+    own = [c for c in state.conversations.values() if not c.parent]  # those of sub-agents are reached through theirs
+    every = sorted(own, key=lambda c: (c.updated_ms, c.created_ms, c.id), reverse=True)
     parts = words.casefold().split()
     shown = [c for c in every if parts or archived or not c.archived]
     if parts:
@@ -129,7 +130,7 @@ def tally(state: State) -> str:
         number = sum(card.state == word for card in cards)
         if number:
             parts.append(f"{number} {'need you' if word == 'needs you' and number > 1 else word}")
-    away = sum(c.archived for c in state.conversations.values())
+    away = sum(c.archived and not c.parent for c in state.conversations.values())
     if away:
         parts.append(f"{away} archived")
     return " · ".join(parts)

@@ -9,6 +9,7 @@ from thetis_kernel.protocol.children import ChildLine
 from thetis_kernel.protocol.client import Conversation, StateChanged
 
 from thetis_tui.agents import agents_of, label_width, line
+from thetis_tui.overview import cards_of
 from thetis_tui.state import State
 from thetis_tui.views import entries_of, placeholder_of, where_of
 
@@ -57,6 +58,7 @@ def test_a_sub_agents_conversation_is_no_line_of_the_list() -> None:
     state.hear(StateChanged(conversation=conversation("parent", children=[child(elapsed_ms=1000)])))
     state.hear(StateChanged(conversation=conversation("child", parent="parent", state="running")))
     assert [entry.session for entry in entries_of(state)] == ["parent"]
+    assert [card.session for card in cards_of(state)] == ["parent"], "nor of the page of all of them"
     assert entries_of(state)[0].state == "running", "it works, though its own turn is over"
     assert [one.id for one in state.running()] == ["parent"]
     state.opened("parent")
