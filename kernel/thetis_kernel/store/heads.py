@@ -15,6 +15,7 @@ import msgspec
 from thetis_kernel.protocol.events import (
     Assistant,
     Body,
+    Rewind,
     SessionStarted,
     SettingChanged,
     TurnFinished,
@@ -86,6 +87,8 @@ class Head(msgspec.Struct):
                 self.turns += body.attempt == 0
             case TurnFinished():
                 self.open_turn, self.interrupted = "", int(body.stopped_by == "restarted")
+            case Rewind() if body.to_seq < self.last_seq - 1:
+                self.interrupted = 0
             case _:
                 self.folded = was
 
