@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
 
-import msgspec
-
-from thetis_kernel.cli.printing import plain
+from thetis_kernel.cli.one import asked, say
 from thetis_kernel.cli.reach import locate, reached
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import UsageError
@@ -39,11 +34,11 @@ def merge(arguments: argparse.Namespace) -> int:
             return plan
         return await client.merge(plan, arguments.into, arguments.message)
 
-    found = _asked(arguments, work, warm=arguments.resolve)
+    found = asked(arguments, work, warm=arguments.resolve)
     if isinstance(found, Landed):
-        _say(arguments, found, _landed(found))
+        say(arguments, found, _landed(found))
         return 0
-    _say(arguments, found, _planned(found))
+    say(arguments, found, _planned(found))
     return 0 if found.plan.how == "nothing" or (found.plan.how == "ready" and not found.plan.blocked) else 1
 
 
@@ -53,9 +48,9 @@ def diff(arguments: argparse.Namespace) -> int:
     async def work(client: GatewayClient, session: str) -> DiffText:
         return await client.diff(session)
 
-    found = _asked(arguments, work)
+    found = asked(arguments, work)
     listed = "".join(f"{added:>6}+ {removed:>6}-  {clean_line(path)}\n" for path, added, removed in found.files)
-    _say(arguments, found, (listed if arguments.stat else found.patch) or "Nothing was changed.\n")
+    say(arguments, found, (listed if arguments.stat else found.patch) or "Nothing was changed.\n")
     return 0
 
 
@@ -65,8 +60,8 @@ def apply(arguments: argparse.Namespace) -> int:
     async def work(client: GatewayClient, session: str) -> Applied:
         return await client.apply(session)
 
-    found = _asked(arguments, work)
-    _say(arguments, found, f"{_files(found.total)} of the checkout changed; nothing is staged or committed.\n"
+    found = asked(arguments, work)
+    say(arguments, found, f"{_files(found.total)} of the checkout changed; nothing is staged or committed.\n"
          + _listed([f"{each.status} {each.path}" for each in found.changed], found.total))
     return 0
 
@@ -77,10 +72,10 @@ def path(arguments: argparse.Namespace) -> int:
     async def work(client: GatewayClient, session: str) -> str:
         return (await client.conversation(session)).worktree
 
-    found = _asked(arguments, work)
+    found = asked(arguments, work)
     if not found:
         raise UsageError("This conversation has no worktree.", hint="It gets one with its next words.")
-    _say(arguments, found, f"{found}\n")
+    say(arguments, found, f"{found}\n")
     return 0
 
 
@@ -95,29 +90,15 @@ def worktrees(arguments: argparse.Namespace) -> int:
     found = asyncio.run(work())
     if arguments.prune:
         freed = _size(sum(max(line.bytes, 0) for line in found))
-        _say(arguments, found, "".join(f"Removed {line.path}\n" for line in found)
+        say(arguments, found, "".join(f"Removed {line.path}\n" for line in found)
              + f"{_count(len(found), 'worktree')} removed, {freed} freed; their branches are still there.\n")
         return 0
     lines = [f"{line.branch:<14} {_size(line.bytes):>9}  {_age(line):<16}  {_state(line):<30}  {clean_line(line.title)}\n"
              for line in found]
     idle = sum(line.prunable for line in found)
     lines += [f"{idle} of them can go: `thetis worktrees --prune`.\n"] if idle else []
-    _say(arguments, found, "".join(lines) or "No worktrees yet.\n")
+    say(arguments, found, "".join(lines) or "No worktrees yet.\n")
     return 0
-
-
-def _asked(arguments: argparse.Namespace, work: Callable[[GatewayClient, str], Awaitable[Any]], *, warm: bool = False) -> Any:
-    paths, loaded = locate(arguments)
-
-    async def run() -> Any:
-        async with reached(paths, loaded, warm=warm) as client:
-            return await work(client, (await client.conversation(arguments.conversation)).id)
-
-    return asyncio.run(run())
-
-
-def _say(arguments: argparse.Namespace, found: Any, text: str) -> None:
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n" if arguments.json else plain(text))
 
 
 def _landed(found: Landed) -> str:

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import sys
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
 
-import msgspec
-
-from thetis_kernel.cli.printing import plain
-from thetis_kernel.cli.reach import locate, reached
+from thetis_kernel.cli.one import asked, say
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.plaintext import clean_line
@@ -30,8 +23,8 @@ def rewind(arguments: argparse.Namespace) -> int:
             return await client.moments(session)
         return await client.rewind(session, arguments.message, arguments.only or "both")
 
-    found = _asked(arguments, work)
-    _say(arguments, found, _listed(found) if isinstance(found, list) else _rewound(found))
+    found = asked(arguments, work)
+    say(arguments, found, _listed(found) if isinstance(found, list) else _rewound(found))
     return 0
 
 
@@ -41,8 +34,8 @@ def undo(arguments: argparse.Namespace) -> int:
     async def work(client: GatewayClient, session: str) -> Rewound:
         return await client.undo_rewind(session)
 
-    found = _asked(arguments, work)
-    _say(arguments, found, _rewound(found))
+    found = asked(arguments, work)
+    say(arguments, found, _rewound(found))
     return 0
 
 
@@ -52,24 +45,10 @@ def fork(arguments: argparse.Namespace) -> int:
     async def work(client: GatewayClient, session: str) -> Forked:
         return await client.fork(session, arguments.message)
 
-    found = _asked(arguments, work)
+    found = asked(arguments, work)
     before = f", right before: {clean_line(found.text)[:WORDS]}" if found.text else ""
-    _say(arguments, found, f"{short(found.session)} is the fork{before}\n")
+    say(arguments, found, f"{short(found.session)} is the fork{before}\n")
     return 0
-
-
-def _asked(arguments: argparse.Namespace, work: Callable[[GatewayClient, str], Awaitable[Any]]) -> Any:
-    paths, loaded = locate(arguments)
-
-    async def run() -> Any:
-        async with reached(paths, loaded, warm=False) as client:
-            return await work(client, (await client.conversation(arguments.conversation)).id)
-
-    return asyncio.run(run())
-
-
-def _say(arguments: argparse.Namespace, found: Any, text: str) -> None:
-    sys.stdout.write(msgspec.json.encode(found).decode() + "\n" if arguments.json else plain(text))
 
 
 def _listed(moments: list[Moment]) -> str:
