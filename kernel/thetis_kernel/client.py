@@ -118,9 +118,9 @@ class GatewayClient:
         return await self._peer.call(c.GetConversation(id=id_or_prefix))
 
     async def create(self, *, origin: str, mode: str = "", model: str = "") -> c.Conversation:
-        """A new conversation; `origin` is tui or headless."""
-        return await self._peer.call(c.CreateConversation(origin="tui" if origin == "tui" else "headless",
-                                                          mode=mode, model=model))
+        """A new conversation; `origin` is tui, discord or headless."""
+        known: Literal["tui", "headless", "discord"] = origin if origin in ("tui", "discord") else "headless"  # type: ignore[assignment]
+        return await self._peer.call(c.CreateConversation(origin=known, mode=mode, model=model))
 
     async def attach(self, path: str) -> BlobRef:
         """Keep a picture or PDF at an absolute path, to be sent with words."""
@@ -294,8 +294,9 @@ class GatewayClient:
         """Do what the status offers about an unusable root."""
         return await self._peer.call(c.AcceptOffer(offer=offer))
 
-    async def shutdown(self) -> None:
-        await self._peer.call(c.Shutdown(), timeout=10.0)
+    async def shutdown(self, wait_s: float = 0.0) -> int:
+        """End the daemon, its turns having `wait_s` seconds to finish; how many run."""
+        return await self._peer.call(c.Shutdown(wait_s=wait_s), timeout=10.0)
 
     async def events(
         self, session: str, after: int = 0, *, until: asyncio.Future[None] | None = None

@@ -12,6 +12,7 @@ from thetis_kernel.errors import Refused
 from thetis_kernel.gateway.attachments import Attachments
 from thetis_kernel.gateway.body.service import PERSONS
 from thetis_kernel.gateway.branches.door import handlers as branch_handlers
+from thetis_kernel.gateway.bridged import guarded
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
@@ -199,7 +200,6 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         return await gateway.questions.open(await gateway.conversations.find(ask.session))
 
     async def answer_question(ask: a.AnswerQuestion) -> int:
-        only_a_person("An agent's question")
         session, who = await gateway.conversations.find(ask.session), attended()
         seq = await asyncio.shield(gateway.questions.answer(session, ask.id, ask.answers, ask.event_id, attended=who))
         gateway.changed(session)
@@ -218,10 +218,18 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         await gateway.repository.accept(ask.offer)
         return await gateway.status()
 
-    async def shutdown(_: c.Shutdown) -> None:
-        gateway.request_close()
+    async def shutdown(ask: c.Shutdown) -> int:
+        only_a_person("Whether the daemon runs")
+        if gateway.holder not in ("daemon", "detached"):
+            raise Refused("A screen or a run holds this root, and no daemon.", capability="control", hint="End that one instead.")
+        gateway.request_close(ask.wait_s)
+        return len(gateway.turns.all_running())
 
-    return {
+    async def origin(id_or_prefix: str) -> str:
+        started = (await gateway.log.state(await gateway.conversations.find(id_or_prefix))).started
+        return started.origin if started is not None else ""
+
+    return guarded({
         c.GetStatus: status,
         c.ListConversations: conversations,
         c.GetConversation: conversation,
@@ -262,4 +270,4 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         **branch_handlers(gateway, only_a_person),
         **timemachine_handlers(gateway, only_a_person),
         **child_handlers(gateway.conversations.find, gateway.children),
-    }
+    }, lambda: gateway.broadcast.kind(hearer()) == "bridge", origin)

@@ -19,11 +19,13 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Turn
-from thetis_kernel.protocol.events import Body, Incident, ToolResult, TurnFinished
+from thetis_kernel.protocol.events import Body, Incident, SystemNote, ToolResult, TurnFinished
 from thetis_kernel.protocol.worker import TurnOutcome
 
 STOPPED = "Not run: the person stopped the turn."
 STOPPED_RUNNING = "The person stopped the turn while this call was running. Its outcome is unknown; check before doing it again."
+PARKED = "Thetis was stopped before the turn was over."
+PARKED_NOTE = "Thetis was stopped in the middle of a turn. Calls that were running are marked as interrupted."
 KILL_AFTER_S = 12.0
 """A stopped turn whose worker still has not answered after this long loses its worker."""
 
@@ -54,8 +56,12 @@ class Endings:
         crash.point("gateway.turn-end")
         if turn.stop.is_set():
             crash.point("cancel.settled")
+        ended = turn.ended_by(stopped_by)
+        parked = turn.parked and ended == "restarted"
+        if parked:
+            await self._log.append(turn.session, SystemNote(text=PARKED_NOTE, about="restart"))
         await self._log.append(turn.session, TurnFinished(
-            turn=turn.id, stopped_by="cancelled" if turn.stop.is_set() else stopped_by, detail=outcome.detail,
+            turn=turn.id, stopped_by=ended, detail=PARKED if parked else outcome.detail,
             iterations=outcome.iterations or state.stats.iterations, tool_calls=state.stats.tool_calls,
             guest_calls=outcome.stores, usage=state.stats.usage,
             duration_ms=int((time.monotonic() - turn.started) * 1000), spent=state.turn_spent))
@@ -80,7 +86,8 @@ class Endings:
         bodies: list[Body] = []
         for body in await asyncio.to_thread(self._log.store.repairs, turn.session, after=turn.began - 1):
             if isinstance(body, ToolResult):
-                words = (STOPPED if body.outcome == "cancelled" else STOPPED_RUNNING) if turn.stop.is_set() else body.content
+                words = (STOPPED if body.outcome == "cancelled" else STOPPED_RUNNING) if turn.stop.is_set() and not turn.parked \
+                    else body.content
                 bodies.append(msgspec.structs.replace(body, content=words))
         if bodies:
             await self._log.append_many(turn.session, bodies)

@@ -55,6 +55,7 @@ from thetis_kernel.gateway.recalling import Recalling
 from thetis_kernel.gateway.recovery import recover
 from thetis_kernel.gateway.rendering import Renderer
 from thetis_kernel.gateway.repository import Repository
+from thetis_kernel.gateway.resuming import Cut
 from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
@@ -70,7 +71,7 @@ from thetis_kernel.ipc.aio import AsyncPeer
 from thetis_kernel.ipc.pair import join
 from thetis_kernel.ipc.unix import UnixServer
 from thetis_kernel.paths import RootPaths, shipped_artifacts
-from thetis_kernel.protocol.client import CLIENT_TELLS, ModeInfo, Notice, Progress, StateChanged, Status
+from thetis_kernel.protocol.client import CLIENT_TELLS, Holder, ModeInfo, Notice, Progress, StateChanged, Status
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.store.store import Store
 from thetis_kernel.walls.tier import Tier
@@ -86,8 +87,9 @@ class Gateway:
     """One open root."""
 
     def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool,
-                 safe: bool = False) -> None:
+                 safe: bool = False, holder: Holder = "run") -> None:
         self.paths = paths
+        self.holder: Holder = holder
         self.safe = safe
         self.settings = loaded.settings
         offer, untrusted = survey(paths.root)
@@ -168,26 +170,30 @@ class Gateway:
         self.revalidation = Revalidation(self.bodies, self.log, checkouts, self.conversations.find, self.fleet.runtimes)
         self.outside = Outside(self.bodies, checkouts, self.conversations.find, self.broadcast.publish)
         self.conversations.children = self.children.glance
-        self._close_requested = asyncio.Event()
+        self._close_requested: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._soon: set[str] = set()
         self._control: UnixServer | None = None
 
     @staticmethod
     async def open(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
-                   warm: bool = True, safe: bool = False) -> Gateway:
+                   warm: bool = True, safe: bool = False, holder: Holder = "run") -> Gateway:
         """Take the root's lock and open it. Raises StoreLocked when another kernel has it, ConfigError, StoreError.
 
         `unwalled`: the person allowed commands without walls for this run. `can_ask`: a screen can put questions.
         `warm`: start what a turn will need, and the control socket; a command that only looks needs neither.
         `safe`: the guests that ship serve every conversation, whatever was changed in it or is trusted in the root.
+        `holder`: what keeps it going.
         """
         paths.make()
         store = await asyncio.to_thread(Store.open, paths.data)
         try:
-            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe)
+            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe, holder=holder)
             gateway.fleet.reap()
             gateway.cloning.sweep()
+            cut = Cut(paths.base)
+            if holder == "daemon":
+                await asyncio.to_thread(cut.note, store)
             gateway.notices += [*store.notices, *await recover(gateway.log)]
             left, problems = await settle_left(gateway.log, gateway.settings.subagents.max_result_bytes)
             gateway.notices += problems
@@ -209,6 +215,8 @@ class Gateway:
                     gateway._warm(gateway.outside.watch())
                 gateway._warm(gateway._look_at_common())
                 gateway._warm(gateway._judge_again())
+        if holder == "daemon":
+            gateway._warm(cut.resume(gateway.log, gateway.turns))
         return gateway
 
     def _warm(self, work: Any) -> None:
@@ -279,7 +287,8 @@ class Gateway:
                    for m in self.modes.all()],
             default_model=self.settings.model.default or models[0].id, default_mode=self.settings.agent.default_mode,
             notices=[*self.notices, *peculiar], uncommitted=await self.repository.count_changes(),
-            root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer, safe=self.safe)
+            root_problem="" if info.usable else f"{info.sentence} {info.hint}".strip(), root_offer=info.offer, safe=self.safe,
+            pid=os.getpid(), holder=self.holder)
 
     def _children(self) -> Children:
         """Sub-agents, and everybody who has to know of them."""
@@ -355,17 +364,18 @@ class Gateway:
         where = f" (conversation {short(session)})" if session else ""
         self.broadcast.publish(Notice(level="error", message=f"{message}{where}", session=session))
 
-    def request_close(self) -> None:
-        """Ask whoever runs this gateway to close it."""
-        self._close_requested.set()
+    def request_close(self, wait_s: float = 0.0) -> None:
+        """Ask whoever runs this gateway to close it, once turns had `wait_s` seconds for their end."""
+        if not self._close_requested.done():
+            self._close_requested.set_result(wait_s)
 
-    async def close_requested(self) -> None:
-        """Return when a client asked for the end."""
-        await self._close_requested.wait()
+    async def close_requested(self) -> float:
+        """Return, with the seconds turns have, when a client asked for the end."""
+        return await asyncio.shield(self._close_requested)
 
-    async def close(self) -> None:
-        """End every turn, stop the children, close the log, give the lock back."""
-        await self.turns.close()
+    async def close(self, *, park: bool = False) -> None:
+        """End every turn, stop the children, close the log, give the lock back. `park`: turns are cut, to be gone on with."""
+        await self.turns.close(park=park)
         await self.workers.spills.close()
         self.children.close()
         for task in list(self._tasks):

@@ -45,6 +45,7 @@ class Turn:
     `began`: the number of its turn-started; nothing before that is open. `compact`: it only makes the conversation smaller,
     with this in mind; None for every other turn. `home`: the conversation whose process and checkout it works in; for a
     sub-agent's turn (`child` is its id then, `label` its name, `profile` its kind) that is the one that began it.
+    `parked`: it is stopped because the gateway ends, not because a person wants its end.
     """
 
     def __init__(self, session: str, identifier: str, attempt: int, attended: bool = False, alone: bool = False) -> None:
@@ -61,6 +62,7 @@ class Turn:
         self.stop = asyncio.Event()
         self.hurried = asyncio.Event()
         self.ending = False
+        self.parked = False
         self.closed = False
         self.late: asyncio.Future[TurnOutcome] | None = None
         self.done = asyncio.Event()
@@ -85,6 +87,12 @@ class Turn:
             self._writers -= 1
             if not self._writers:
                 self._quiet.set()
+
+    def ended_by(self, stopped_by: str) -> str:
+        """What the log calls its end, the agent having called it `stopped_by`."""
+        if self.parked:
+            return stopped_by if stopped_by in ("stop", "asked") else "restarted"
+        return "cancelled" if self.stop.is_set() else stopped_by
 
     async def close(self) -> None:
         """Let the worker write nothing more; returns once what it was writing is in the log."""

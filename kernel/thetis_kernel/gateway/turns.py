@@ -134,8 +134,8 @@ class Turns:
             self._begin(session, 0, attended)
             return True
 
-    async def resume(self, session: str, *, attended: bool = False) -> bool:
-        """Go on with an interrupted conversation without new words; False when there is nothing to go on with."""
+    async def resume(self, session: str, *, attended: bool = False, attempt: int = 0) -> bool:
+        """Go on with an interrupted conversation without new words, a person's wish when `attempt` is 0; False: nothing to."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             state = await self._log.state(session)
             if self._turns.get(session) is not None or state.state != "interrupted":
@@ -143,7 +143,7 @@ class Turns:
             check_own(state)
             self._check_open()
             crash.point("resume.asked")
-            self._begin(session, 0, attended)
+            self._begin(session, attempt, attended)
             return True
 
     async def notice(self, session: str, text: str) -> None:
@@ -278,11 +278,12 @@ class Turns:
         while self._turns:
             await next(iter(self._turns.values())).done.wait()
 
-    async def close(self) -> None:
-        """Stop every turn and wait until each has its end in the log."""
+    async def close(self, *, park: bool = False) -> None:
+        """Stop every turn and wait until each has its end in the log. `park`: as cut, so that it can be gone on with."""
         self.closing = True
         turns = self.all_running()
         for turn in turns:
+            turn.parked = park
             turn.stop.set()
             turn.hurried.set()
         await asyncio.gather(*(turn.done.wait() for turn in turns))

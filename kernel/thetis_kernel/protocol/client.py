@@ -24,6 +24,8 @@ State = Literal["idle", "running", "interrupted", "damaged", "parked"]
 """interrupted: a turn was cut, or none was begun for the last words; it can be resumed. parked: its worker died too
 often. damaged: its chain is broken."""
 
+Holder = Literal["screen", "run", "daemon", "detached"]
+
 
 class Conversation(msgspec.Struct, frozen=True):
     """One line of the list. `branch`: from the first message on; `worktree`: once on disk; `asking`: open requests, questions.
@@ -67,7 +69,8 @@ class Status(msgspec.Struct, frozen=True):
 
     `consent`: whether unwalled commands were allowed for this root: "", allow, deny. `notices`: sentences to show once.
     `root_problem`: why no turn can run here, "" when one can; `root_offer`: what `AcceptOffer` would do about it (init,
-    first-commit), "" for nothing. `safe`: only shipped guests serve.
+    first-commit), "" for nothing. `safe`: only shipped guests serve. `pid` is the gateway's process, `holder` what keeps it
+    going: a screen, a headless run, the daemon, or nothing but what runs in it, after its screen went (detached).
     """
 
     version: str
@@ -87,6 +90,8 @@ class Status(msgspec.Struct, frozen=True):
     root_problem: str = ""
     root_offer: str = ""
     safe: bool = False
+    pid: int = 0
+    holder: Holder = "run"
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -158,7 +163,7 @@ class GetConversation(Ask[Conversation], frozen=True, tag="client.conversation")
 class CreateConversation(Ask[Conversation], frozen=True, tag="client.create"):
     """A new conversation; nothing touches the repository before its first message. "" = the defaults."""
 
-    origin: Literal["tui", "headless"]
+    origin: Literal["tui", "headless", "discord"]
     mode: str = ""
     model: str = ""
 
@@ -338,8 +343,11 @@ class AcceptOffer(Ask[Status], frozen=True, tag="client.accept-offer"):
     offer: Literal["init", "first-commit"]
 
 
-class Shutdown(Ask[None], frozen=True, tag="client.shutdown"):
-    """Stop all turns and the gateway. Only for clients in the gateway's own process and for the daemon's owner."""
+class Shutdown(Ask[int], frozen=True, tag="client.shutdown"):
+    """End a gateway nobody sits at: no new turn begins, running ones have `wait_s` seconds for their end and are parked then.
+    Answered at once, with how many turns run. Refused where a screen or a run holds the gateway."""
+
+    wait_s: float = 0.0
 
 
 class EventStored(Tell, frozen=True, tag="client.event"):
