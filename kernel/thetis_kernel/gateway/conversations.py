@@ -8,6 +8,7 @@ from pathlib import Path
 
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.errors import Refused, UsageError
+from thetis_kernel.gateway.bridged import BRIDGES
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.spending import Spending, total
@@ -22,8 +23,6 @@ from thetis_kernel.store.rows import SessionRow
 
 MAX_TITLE = 120
 SETTINGS = ("mode", "model", "title", "archived", "network")
-BRIDGES = frozenset({"discord"})
-"""Origins of conversations other people write into: their mode is what they were begun with, for ever."""
 
 
 class Conversations:
@@ -46,9 +45,12 @@ class Conversations:
         """How the sub-agents of a conversation stand; set by the gateway."""
 
     async def create(self, origin: str, mode: str, model: str) -> Conversation:
-        """A new conversation. Raises UsageError for a mode or model nobody knows."""
+        """A new conversation. Raises UsageError for a mode or model nobody knows, Refused for a bridge's that may change things."""
         mode = mode or self._default_mode
         self._check_mode(mode)
+        if origin in BRIDGES and not self._modes.get(mode).read_only:
+            raise Refused(f"A conversation over a bridge is read-only, and the mode {mode} is not.", capability="config",
+                          hint="Name a read-only mode, such as chat.")
         model = model or self._default_model or (await self._models.models())[0].id
         await self._check_model(model)
         session = new_session_id()
@@ -136,14 +138,14 @@ class Conversations:
         started = (await self._log.state(session)).started
         if started is None or started.origin in BRIDGES:
             raise Refused("The mode of a conversation that came over a bridge cannot be changed.", capability="config",
-                          hint="Begin one of your own, or fork it.")
+                          hint="Begin one of your own.")
 
     async def _check_network(self, session: str) -> None:
         """Raise Refused for a conversation that came over a bridge: other people write into it."""
         started = (await self._log.state(session)).started
         if started is None or started.origin in BRIDGES:
             raise Refused("The network of a conversation that came over a bridge stays off.", capability="config",
-                          hint="Begin one of your own, or fork it.")
+                          hint="Begin one of your own.")
 
     def _check_mode(self, mode: str) -> None:
         if mode not in self._modes.known:

@@ -14,6 +14,7 @@ import msgspec
 
 from thetis_kernel.clock import SYSTEM
 from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.gateway.bridged import is_bridged
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.events import Event
@@ -41,6 +42,9 @@ class Recalling:
             return await self._originals(session, ask)
 
         async def notes(ask: ReadProjectNotes) -> dict[str, str]:
+            if await is_bridged(self._log, session):
+                raise Refused("Other people write into this conversation, so it does not read the project's notes.",
+                              capability="read", hint="Its own can be read.")
             return await asyncio.to_thread(self._notes)
 
         async def keep(ask: KeepProjectNote) -> bool:

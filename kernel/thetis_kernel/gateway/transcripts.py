@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thetis_kernel.errors import Refused
-from thetis_kernel.gateway.conversations import BRIDGES
+from thetis_kernel.gateway.bridged import is_bridged
 from thetis_kernel.gateway.log import Log
 from thetis_kernel.protocol import cutting
 from thetis_kernel.protocol.events import Event
@@ -99,10 +99,7 @@ class Transcripts:
         return (await asyncio.to_thread(self._log.store.session, name)).id
 
     async def _check(self, session: str, where: str) -> None:
-        state = await self._log.state(session)
-        while state.started is not None and state.started.relation == "child":  # whose work a sub-agent does
-            state = await self._log.state(state.started.parent)
-        if where != session and state.started is not None and state.started.origin in BRIDGES:
+        if where != session and await is_bridged(self._log, session):
             raise Refused("Other people write into this conversation, so it does not read those of this root.", capability="read",
                           hint="Its own can be read: conversation = \"this\".")
 
