@@ -45,8 +45,11 @@ def result_block(body: dict[str, Any]) -> Block:
     if outcome != "ok":
         words, tone = _OUTCOMES.get(outcome, (outcome, "warn"))
         block.update(title=block["title"] or words, tone=tone)
+    patch = text(mapping(body, "data"), "patch")
+    if patch:
+        block.update(body=patch, format="diff", folded=False)
     block["body"] = str(block["body"])[:MAX_BODY].rstrip("\n")
-    if outcome == "ok":
+    if outcome == "ok" and not patch:
         block["folded"] = block["folded"] or block["body"].count("\n") >= FOLD_LINES
     spill = text(body, "spill") or text(value, "spill")
     if spill:

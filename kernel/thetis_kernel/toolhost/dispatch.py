@@ -20,6 +20,7 @@ from thetis_kernel.protocol.ids import new_call_id
 from thetis_kernel.toolhost import authority, bounds
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.operations import OPERATIONS, BadArguments, perform, permitted
+from thetis_kernel.toolhost.patches import PATCH
 
 MAX_CALLS = 64
 """Of one reply; more are refused one by one, so that each still has its result."""
@@ -95,7 +96,8 @@ def direct(context: TurnContext, op: str, arguments: dict[str, Any]) -> dict[str
     except ThetisError as error:
         _record(context, call, "error", _told(error), {"code": error.code}, started)
         raise
-    _record(context, call, "ok", msgspec.json.encode(data).decode(), {}, started)
+    patch = data.pop(PATCH, "")
+    _record(context, call, "ok", msgspec.json.encode(data).decode(), {PATCH: patch} if patch else {}, started)
     return data
 
 
@@ -177,6 +179,8 @@ def _effect(run: Callable[[], dict[str, Any]], mutating: bool) -> Done:
     outcome: Outcome = "cancelled" if data.get("cancelled") else "error" if failed else "ok"
     told = ("exit", "signal", "timed_out", "spill", "path", "attachment")
     facts = {key: data[key] for key in told if data.get(key) not in (None, "")}
+    patch = data.pop(PATCH, "")
+    facts |= {PATCH: patch} if patch else {}
     return outcome, msgspec.json.encode(data).decode(), facts
 
 

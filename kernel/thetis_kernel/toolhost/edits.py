@@ -6,22 +6,25 @@ import difflib
 from typing import Any, NamedTuple
 
 from thetis_kernel.toolhost.files import MAX_READ, MAX_WRITE, decode
+from thetis_kernel.toolhost.patches import PATCH, patch
 from thetis_kernel.toolhost.tree import PathError, Tree
 
 
 class Changed(NamedTuple):
-    """A file's text after an edit that was not written yet; `first` is the first changed line."""
+    """A file's text before and after an edit that was not written yet; `first` is the first changed line."""
 
     text: str
     replaced: int
     first: int
+    before: str
 
 
 def edit_file(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> dict[str, Any]:
     """Replace `old` by `new`. Line endings of the file are kept. Raises PathError saying what to change in the call."""
     done = changed(tree, path, old, new, replace_all)
     tree.write_text(path, done.text)
-    return {"path": tree.shown(path), "replaced": done.replaced, "line": done.first}
+    shown = tree.shown(path)
+    return {"path": shown, "replaced": done.replaced, "line": done.first, PATCH: patch(shown, done.before, done.text)}
 
 
 def changed(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> Changed:
@@ -45,7 +48,7 @@ def changed(tree: Tree, path: str, old: str, new: str, replace_all: bool) -> Cha
     after = text.replace(old, new)
     if len(after) > MAX_WRITE:
         raise PathError(f"{path} would grow past {MAX_WRITE} bytes.")
-    return Changed(after, count, text.count("\n", 0, text.index(old)) + 1)
+    return Changed(after, count, text.count("\n", 0, text.index(old)) + 1, text)
 
 
 def _crlf(text: str) -> str:

@@ -6,7 +6,9 @@ import os
 import stat
 from typing import Any
 
+from thetis_kernel.errors import Refused
 from thetis_kernel.protocol import cutting
+from thetis_kernel.toolhost.patches import MAX_COMPARED, PATCH, patch
 from thetis_kernel.toolhost.tree import PathError, Tree
 
 MAX_READ = 64 * 1024 * 1024
@@ -75,12 +77,24 @@ def read_whole(tree: Tree, path: str) -> str:
 
 
 def write_file(tree: Tree, path: str, contents: str) -> dict[str, Any]:
-    """Replace or create a file; parents are made."""
+    """Replace or create a file; parents are made. What was replaced is answered as a patch where it is text."""
     data = contents.encode("utf-8", "replace")
     if len(data) > MAX_WRITE:
         raise PathError(f"{len(data)} bytes are more than the {MAX_WRITE} one write may hold.", hint="Write it in parts.")
+    before = _before(tree, path)
     created = tree.write_text(path, contents)
-    return {"path": tree.shown(path), "bytes": len(data), "created": created}
+    shown = tree.shown(path)
+    changes = {} if created or before is None else {PATCH: patch(shown, before, contents)}
+    return {"path": shown, "bytes": len(data), "created": created, **changes}
+
+
+def _before(tree: Tree, path: str) -> str | None:
+    """The text a write would replace; None where there is none to compare with. Whether it may be written is not asked here."""
+    try:
+        text, clean = decode(tree.read_bytes(path, MAX_COMPARED), path)
+    except (PathError, Refused):
+        return None
+    return text if clean else None
 
 
 def list_dir(tree: Tree, path: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from thetis_kernel.toolhost import (
 )
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.intentions import intended
+from thetis_kernel.toolhost.patches import PATCH
 from thetis_kernel.toolhost.shared import noted
 from thetis_kernel.toolhost.terminals import calls as terminals
 
@@ -252,7 +253,9 @@ OPERATIONS: dict[str, Operation] = {
 
 def perform(context: TurnContext, name: str, call: str, arguments: Arguments) -> dict[str, Any]:
     """Permit and run one operation. Raises errors of the tree: Refused, BadArguments, PathError, WallError, ..."""
-    return permitted(context, name, call, arguments)()
+    answer = permitted(context, name, call, arguments)()
+    answer.pop(PATCH, None)  # a person's, and asked for by a guest
+    return answer
 
 
 def permitted(context: TurnContext, name: str, call: str, arguments: Arguments) -> Callable[[], dict[str, Any]]:

@@ -106,6 +106,13 @@ def test_a_call_says_what_it_does(draw: Any, name: str, args: dict[str, Any], ti
     assert block["title"] == title and block["kind"] == "tool" and block["call"] == "c1"
 
 
+def test_what_became_of_an_edit_is_its_diff_with_the_lines_of_the_file(draw: Any) -> None:
+    patch = "--- a/f\n+++ b/f\n@@ -7 +7 @@\n-one\n+two" + "\n+more" * 20
+    block = result(draw, {"path": "f", "replaced": 1, "line": 7}, data={"patch": patch})
+    assert (block["title"], block["format"], block["body"], block["folded"]) == ("line 7", "diff", patch, False)
+    assert result(draw, {"path": "f", "bytes": 9, "created": False}, data={"patch": patch})["format"] == "diff"
+
+
 def test_an_edit_shows_its_diff_and_a_new_file_its_code(draw: Any) -> None:
     args = {"path": "src/a.py", "old_text": "one\ntwo\n", "new_text": "one\nthree\n"}
     edit = one(draw("tool-invocation", call="c", name="edit", args=args))

@@ -75,7 +75,8 @@ class ToolRow(FoldRow):
 
     def source(self) -> str:
         title = [one_line(f"{self.call.title} {self._detail()}")] if self.call is not None else []
-        bodies = [visible(block.body).rstrip("\n") for block in self._blocks() if block.body]
+        shown = [block for block in self._blocks() if block is not self.call or not self._replaced()]
+        bodies = [visible(block.body).rstrip("\n") for block in shown if block.body]
         live = self.output.tail(_COPIED) if self.output is not None else []
         return "\n".join([*title, *bodies, *live])
 
@@ -117,6 +118,10 @@ class ToolRow(FoldRow):
         """Whether the call's own body is worth lines of its own (code, a diff, several lines)."""
         return self.call is not None and (self.call.format != "text" or "\n" in self.call.body.strip())
 
+    def _replaced(self) -> bool:
+        """Whether a result shows as a diff what the call said it would do."""
+        return any(block.kind == "result" and block.format == "diff" and block.body for block in self.results)
+
     def _meta(self, titles: list[str]) -> str:
         pairs = [(one_line(label), one_line(value)) for block in self.results for label, value in block.fields]
         parts = titles + [value if not label or label == "time" else f"{label} {value}" for label, value in pairs]
@@ -125,7 +130,7 @@ class ToolRow(FoldRow):
     def body(self, width: int) -> list[Line]:
         out: list[Line] = []
         if self.call is not None:
-            if self._has_block_body():
+            if self._has_block_body() and not self._replaced():
                 out += self._lines_of(self.call, width)
             if self.unfolded:
                 for label, value in self.call.fields:
