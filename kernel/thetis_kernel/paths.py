@@ -120,6 +120,16 @@ class RootPaths(msgspec.Struct, frozen=True):
             return runtime / below
         return Path(f"/tmp/thetis-{os.getuid()}") / below
 
+    @property
+    def socket_note(self) -> Path:
+        """Where the kernel that serves this root writes down its control socket, for clients with another runtime directory."""
+        return self.base / "socket"
+
+    @property
+    def daemon_log(self) -> Path:
+        """What a gateway without a screen logs."""
+        return self.base / "daemon.log"
+
     def make(self) -> None:
         """Create the directories, private to the person (0700)."""
         self.base.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -19,8 +19,6 @@ from thetis_kernel.protocol.events import Question
 from thetis_kernel.protocol.ids import short
 
 LETTERS = "abcdefghijklmnopqrstuvwx"
-ASKED = 3
-"""The exit status of a turn that ended with a question: neither done nor failed."""
 
 
 def answer(arguments: argparse.Namespace) -> int:

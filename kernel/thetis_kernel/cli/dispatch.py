@@ -32,6 +32,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.run import run
 
             return run(arguments)
+        case "daemon":
+            from thetis_kernel.cli.daemon import daemon
+
+            return daemon(arguments)
         case "ls":
             from thetis_kernel.cli.listing import ls
 
@@ -80,6 +84,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.rules import rules
 
             return rules(arguments)
+        case "config":
+            from thetis_kernel.cli.config import config
+
+            return config(arguments)
         case "skills":
             from thetis_kernel.cli.skills import skills
 

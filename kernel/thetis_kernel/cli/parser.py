@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from thetis_kernel.cli.elsewhere import config_words
+
 EPILOG = "Without a command the screen opens. `thetis COMMAND --help` says more of each."
 
 
@@ -94,6 +96,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON list")
     rules.set_defaults(json=False)
 
+    _daemon(commands)
     _skills(commands)
     _branches(commands)
     _past(commands)
@@ -109,8 +112,35 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _common(doctor)
     _json(doctor, "print a JSON object")
 
+    config_words(commands, _common)
     _own(commands)
     return parser.parse_args(arguments)
+
+
+def _daemon(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    daemon = commands.add_parser("daemon", help="a gateway without a screen, to which `thetis` and `thetis run` attach",
+                                 description="Its turns go on without anybody, and by themselves after a crash.")
+    actions = daemon.add_subparsers(dest="action", metavar="ACTION", required=True)
+    start = actions.add_parser("start", help="start it")
+    stop = actions.add_parser("stop", help="end it; running turns get some time and are parked then")
+    restart = actions.add_parser("restart", help="end it and start it again")
+    status = actions.add_parser("status", help="whether it runs; exit 3 when it does not")
+    logs = actions.add_parser("logs", help="what it wrote down")
+    logs.add_argument("--lines", "-n", type=int, default=50, metavar="N", help="the last N (default 50)")
+    logs.add_argument("--follow", "-f", action="store_true", help="and what comes")
+    unit = actions.add_parser("unit", help="a systemd user unit that runs it")
+    unit.add_argument("--install", action="store_true", help="write it where systemd looks")
+    serve = actions.add_parser("serve", help="be the daemon, in the foreground (what the unit runs)")
+    serve.add_argument("--kept", action="store_true", help=argparse.SUPPRESS)
+    serve.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)
+    for one in (start, restart, serve):
+        one.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
+    for one in (stop, restart):
+        one.add_argument("--wait", type=float, default=10.0, metavar="SECONDS", help="what turns get to finish (default 10)")
+        one.add_argument("--now", action="store_true", help="park turns at once")
+    for one in (start, stop, restart, status, logs, unit, serve):
+        _common(one)
+        _json(one, "print JSON")
 
 
 def _skills(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -10,24 +10,26 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from thetis_kernel.cli.answer import ASKED, tell_open
+from thetis_kernel.cli.attach import Reached, attach, attach_again, place
 from thetis_kernel.cli.follow import Followed, FollowedAnswer
 from thetis_kernel.cli.printing import Answer, say
-from thetis_kernel.cli.reach import Reached, locate, reach
-from thetis_kernel.cli.setup import ensure_built
-from thetis_kernel.config.loading import Loaded
-from thetis_kernel.errors import PeerGone, RemoteError, ThetisError, UsageError
+from thetis_kernel.errors import DeadlineExceeded, PeerGone, RemoteError, ThetisError, UsageError
 from thetis_kernel.paths import RootPaths
 from thetis_kernel.protocol.asking import Given
 from thetis_kernel.protocol.ids import short
 from thetis_kernel.protocol.spending import spent_words
 
+CLOSING_S = 0.2
+"""Between two tries while the kernel we are attached to ends."""
+ASKED = 3
+"""The exit status of a turn that ended with a question: neither done nor failed."""
 EXITS = {"stop": 0, "asked": ASKED}
 """Exit statuses by the end of the turn; of all others it is 1."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one turn; 0 finished, 1 the turn failed, 2 usage or configuration, 3 it asks you something, 130 interrupted."""
+    """Run one turn; 0 finished, 1 the turn failed, 2 usage or configuration, 3 it asks you something, 130 interrupted,
+    129 left to the daemon when the terminal went away."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     if not prompt.strip():
         raise UsageError("There is nothing to say.", hint="Give a prompt, or - to read it from standard input.")
@@ -47,9 +49,7 @@ def follow_answer(arguments: argparse.Namespace, question: str, given: Sequence[
 
 
 def _run(arguments: argparse.Namespace, answer: Answer, followed: Followed) -> int:
-    paths, loaded = locate(arguments)
-    ensure_built(quiet=arguments.json)
-    return asyncio.run(_Run(arguments, answer, followed).go(paths, loaded))
+    return asyncio.run(_Run(arguments, answer, followed).go(place(arguments)))
 
 
 class _Run:
@@ -60,13 +60,16 @@ class _Run:
         self._answer = answer
         self._followed = followed
         self._interrupts = 0
+        self._daemon = False
+        self._left = False
         self._task: asyncio.Task[str] | None = None
 
-    async def go(self, paths: RootPaths, loaded: Loaded) -> int:
+    async def go(self, paths: RootPaths) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._interrupt)
-        self._task = asyncio.create_task(self._until_over(paths, loaded))
+            if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup's wish
+                loop.add_signal_handler(number, self._interrupt, number)
+        self._task = asyncio.create_task(self._until_over(paths))
         try:
             stopped_by = await self._task
         except asyncio.CancelledError:
@@ -74,21 +77,37 @@ class _Run:
         finally:
             self._farewell()
         if self._interrupts:
-            return 130
+            return 129 if self._left else 130
         if stopped_by not in EXITS and not self._arguments.json:
             say(f"The turn ended by {stopped_by}: {self._followed.detail}")
         return EXITS.get(stopped_by, 1)
 
-    async def _until_over(self, paths: RootPaths, loaded: Loaded) -> str:
+    async def _until_over(self, paths: RootPaths) -> str:
         while True:
-            found = await reach(paths, loaded, unwalled=self._arguments.unwalled, safe=self._arguments.safe)
+            found = await self._reached(paths)
             try:
                 return await self._with(found)
             except (PeerGone, RemoteError) as error:
                 left = isinstance(error, PeerGone) or error.code == "closing"
                 if found.gateway is not None or not left:
                     raise
-                # The kernel we were attached to has gone; the log has everything, so go on with one of our own.
+                await asyncio.sleep(CLOSING_S)
+                # The kernel we were attached to has gone; the log has everything, so go on with the next one, or our own.
+
+    async def _reached(self, paths: RootPaths) -> Reached:
+        """Whoever has the root open, a daemon on its way back too, or a gateway of our own."""
+        with contextlib.suppress(PeerGone, DeadlineExceeded):
+            found = await (attach_again if self._daemon else attach)(paths, safe=self._arguments.safe)
+            self._daemon = found.daemon
+            return found
+        from thetis_kernel.cli.reach import locate, reach  # all of this is for one that has to open the root
+        from thetis_kernel.cli.setup import ensure_built
+
+        paths, loaded = locate(self._arguments)
+        ensure_built(quiet=self._arguments.json)
+        found = await reach(paths, loaded, unwalled=self._arguments.unwalled, safe=self._arguments.safe)
+        self._daemon = found.daemon
+        return found
 
     async def _with(self, found: Reached) -> str:
         found.client.listen(self._answer.heard)
@@ -96,10 +115,14 @@ class _Run:
         try:
             stopped_by = await self._followed.follow(found.client)
             if stopped_by == "asked" and not self._arguments.json:
+                from thetis_kernel.cli.answer import tell_open
+
                 await tell_open(found.client, self._followed.session)
             await self._tell_spending(found)
             return stopped_by
         except asyncio.CancelledError:
+            if self._left:  # the terminal went away: a turn that does not need this process goes on
+                raise
             with contextlib.suppress(ThetisError):
                 await self._followed.stop(found.client)
                 await self._tell_spending(found)
@@ -141,8 +164,9 @@ class _Run:
             more = "" if line.spent == line.turn_spent else f" (this conversation: {spent_words(line.spent)})"
             say(f"spent: {turn}{more}")
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, number: int) -> None:
         self._interrupts += 1
+        self._left = number == signal.SIGHUP and self._daemon
         if self._task is not None:
             self._task.cancel()
 

@@ -7,7 +7,8 @@ import contextlib
 import sys
 from pathlib import Path
 
-from thetis_kernel.cli.reach import Reached, locate, reach
+from thetis_kernel.cli.attach import Reached
+from thetis_kernel.cli.reach import locate, reach
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import RootError, UsageError
 from thetis_kernel.protocol.ids import short

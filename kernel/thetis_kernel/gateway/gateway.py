@@ -59,6 +59,7 @@ from thetis_kernel.gateway.resuming import Cut
 from thetis_kernel.gateway.rules import Rules
 from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.secrets import gathered
+from thetis_kernel.gateway.settings import SettingsDoor
 from thetis_kernel.gateway.skills.service import Skills
 from thetis_kernel.gateway.spending import Spending
 from thetis_kernel.gateway.timemachine.keeping import Keeping
@@ -92,6 +93,7 @@ class Gateway:
         self.holder: Holder = holder
         self.safe = safe
         self.settings = loaded.settings
+        self.settings_door = SettingsDoor.of(paths.root, loaded)
         offer, untrusted = survey(paths.root)
         tree = TrustedTree(offer) if trusted(offer) and not safe else None
         self.notices = [*([SAFE] if safe else []), *filter(None, [untrusted]), *loaded.warnings]
@@ -201,7 +203,7 @@ class Gateway:
                 gateway.children.found(parent, children)
             if warm:
                 await asyncio.to_thread(gateway.artifacts.sweep)  # before anybody can have something judged
-                gateway._control = await open_control(paths.socket, gateway._admit)
+                gateway._control = await open_control(paths.socket, gateway._admit, paths.socket_note)
         except BaseException:
             await asyncio.to_thread(store.close)
             raise
@@ -266,7 +268,8 @@ class Gateway:
     def _admit(self) -> AsyncPeer:
         """The gateway's end of a new client's channel."""
         peers: list[AsyncPeer] = []
-        peer = AsyncPeer(role="gateway", other="a client", asks=handlers(self, lambda: peers[0]))
+        role = "daemon" if self.holder == "daemon" else "gateway"  # a client waits for a daemon's return
+        peer = AsyncPeer(role=role, other="a client", asks=handlers(self, lambda: peers[0]))
         peers.append(peer)
         self.broadcast.join(peer)
         peer.closed.add_done_callback(lambda _: self.broadcast.leave(peer))

@@ -184,6 +184,18 @@ def peer_of(connection: socket.socket) -> Stranger | None:
         return None
 
 
+def owner_of(path: Path) -> int:
+    """The process that serves the control socket at `path`, by the operating system's word; 0 when nobody of ours does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(1.0)
+        try:
+            sock.connect(str(path))
+        except OSError:
+            return 0
+        server = peer_of(sock)
+    return server.pid if server is not None and server.uid == os.geteuid() else 0
+
+
 def _check_length(path: Path) -> None:
     length = len(os.fsencode(path))
     if length >= MAX_PATH:
