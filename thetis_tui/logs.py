@@ -1,6 +1,6 @@
-"""What the app does for the pane of the log: reads the pages that come into view, and the event somebody wants to see.
+"""What the app does for the panes: reads the pages of the log that come into view, shows the event or the file somebody chose.
 
-Must not know how the pane draws them.
+Must not know how the panes draw them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from thetis_tui.early import Early
 from thetis_tui.logfilter import PAGE as SCAN
 from thetis_tui.logfilter import chosen
 from thetis_tui.widgets.eventlog import PAGE, EventLines, EventPane
+from thetis_tui.widgets.filespane import FileLines
 
 if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
@@ -72,6 +73,10 @@ class Logs(Early):
     @on(EventPane.Left)
     def _left_log(self) -> None:
         cast("ThetisApp", self).desk.to_prompt()
+
+    @on(FileLines.Taken)
+    def _file_taken(self, event: FileLines.Taken) -> None:
+        cast("ThetisApp", self).perform("open-file" if event.edit else "diff", event.path)
 
     @on(EventLines.Chosen)
     @work(group="log")

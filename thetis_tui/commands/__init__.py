@@ -34,7 +34,7 @@ from thetis_tui.commands.reading import (
 from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.steering import Answer, Compact
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
-from thetis_tui.commands.views import Conversations, Diff, EventLog, FilterLog, Theme, ToPrompt, Unfold
+from thetis_tui.commands.views import Conversations, Diff, EventLog, Files, FilterLog, Theme, ToPrompt, Unfold
 
 ALL: tuple[Command, ...] = (
     NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
@@ -43,7 +43,7 @@ ALL: tuple[Command, ...] = (
     Rewind(), UndoRewind(), Fork(), Merge(), Apply(),
     Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
     EditPrompt(), InsertFile(),
-    Diff(), Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+    Diff(), Files(), Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
     MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
     Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
 )

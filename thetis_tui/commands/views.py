@@ -20,8 +20,7 @@ class EventLog(Command):
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
         desk = app.desk
-        if not (argument and desk.has_class("-log")):
-            await desk.toggle_log()
+        await (desk.dock("log") if argument else desk.toggle("log"))
         if argument:
             desk.pane.input.value = argument
 
@@ -33,8 +32,7 @@ class FilterLog(Command):
     keys = "shift+f2"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        if not app.desk.has_class("-log"):
-            await app.desk.toggle_log()
+        await app.desk.dock("log")
         app.desk.pane.input.focus()
 
 
@@ -54,6 +52,7 @@ class Diff(Command):
     help = "Show what this conversation has changed against the branch it started from."
     keys = "f3"
     slash = "diff"
+    argument = "[file]"
 
     def applies(self, app: ThetisApp) -> bool:
         return app.state.conversation is not None
@@ -62,7 +61,19 @@ class Diff(Command):
         from thetis_tui.screens.diff import DiffScreen
 
         diff = await app.ask(app.client.diff(app.state.current))
-        app.push_screen(DiffScreen(diff))
+        app.push_screen(DiffScreen(diff, argument))
+
+
+class Files(Command):
+    id = "files"
+    title = "Files changed"
+    help = "Show or hide the files this conversation has changed against its trunk, beside the transcript, as they change."
+    keys = "shift+f3"
+    slash = "files"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        if await app.desk.toggle("files"):
+            app.desk.enter_pane()
 
 
 class Unfold(Command):

@@ -21,14 +21,13 @@ from thetis_kernel.protocol.client import Delta, EventStored
 from thetis_tui.commands import ALL, BY_ID
 from thetis_tui.outbox import Place
 from thetis_tui.sanitise import one_line
-from thetis_tui.screens.prompting import Prompting
+from thetis_tui.screens.docking import Docking
 from thetis_tui.state import NEW, State
 from thetis_tui.text import sentence
 from thetis_tui.views import activity_of, entries_of, facts_of, hint_of, placeholder_of, tokens_of, where_of
 from thetis_tui.widgets.below import Below
 from thetis_tui.widgets.composer import Composer
 from thetis_tui.widgets.conversation import ConversationView
-from thetis_tui.widgets.eventlog import EventPane
 from thetis_tui.widgets.findbar import FindBar
 from thetis_tui.widgets.heading import Banner, Heading, ProgressLine
 from thetis_tui.widgets.prompt import Prompt
@@ -41,7 +40,7 @@ SIDEBAR_FROM = 100
 """Columns from which the list is shown without being asked for."""
 
 
-class Desk(Prompting):
+class Desk(Docking):
     """The main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [binding for command in ALL for binding in command.bindings()]
@@ -57,7 +56,6 @@ class Desk(Prompting):
         self.find = FindBar()
         self.composer = Composer(lambda: state.now())
         self.status = StatusBar()
-        self.pane = EventPane()
         self.view = ConversationView()
         self.views = Container(self.view, id="views")
         self.prompt = self.composer.prompt
@@ -121,18 +119,6 @@ class Desk(Prompting):
         self.remove_class("-listed")
         self.prompt.focus()
 
-    async def toggle_log(self) -> None:
-        """Show or hide the log; it is made when it is first wanted."""
-        if not self.pane.is_attached:
-            await self.query_one("#body").mount(self.pane)
-        shown = not self.has_class("-log")
-        self.set_class(shown, "-log")
-        if shown:
-            conversation = self.state.conversation
-            self.pane.reset(max(conversation.last_seq if conversation else 0, self.view.window.last))
-        elif self.pane.lines.has_focus:
-            self.prompt.focus()
-
     def refresh_views(self) -> None:
         """Hand every part what the state says."""
         state = self.state
@@ -194,9 +180,7 @@ class Desk(Prompting):
             state.with_changes = False
         self.take_draft(view.session)
         self.remove_class("-listed")
-        if self.has_class("-log"):
-            conversation = state.conversation
-            self.pane.reset(conversation.last_seq if conversation else 0)
+        self.look()
         self.prompt.focus()
         self.thetis.asking.look()
         self.refresh_views()
@@ -259,9 +243,8 @@ class Desk(Prompting):
         for view in self._opened():
             if view.session == event.session:
                 view.offer(event)
-        if event.session == self.state.current and self.has_class("-log"):
-            self.pane.lines.grew(event)
-            self.pane.count()
+        if event.session == self.state.current:
+            self.pane_heard(event)
 
     def hear(self, delta: Delta) -> None:
         """Something streams by in any conversation."""

@@ -6,7 +6,7 @@ Owns the cache of lines; asks for pages with messages. A log of 100,000 events c
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -25,6 +25,9 @@ from thetis_kernel.protocol.events import Event
 
 from thetis_tui.logfilter import Filter, line_of, parsed
 from thetis_tui.text import cut, plural
+
+if TYPE_CHECKING:
+    from thetis_tui.app import ThetisApp
 
 PAGE = 100
 PAGES = 24
@@ -247,6 +250,22 @@ class EventPane(Vertical):
         self.count()
         if self.lines.wanted:
             self.post_message(self.Filtered(self.lines.wanted))
+
+    # --- what the desk says
+
+    def look(self, app: ThetisApp, session: str) -> None:
+        """Show this conversation's log."""
+        line = app.state.conversations.get(session)
+        self.reset(max(line.last_seq if line else 0, app.desk.view.window.last if app.desk.view.session == session else 0))
+
+    def heard(self, app: ThetisApp, event: Event) -> None:
+        """One more event."""
+        self.lines.grew(event)
+        self.count()
+
+    def enter(self) -> None:
+        """Take the focus."""
+        self.lines.focus()
 
     def count(self) -> None:
         """Say how many there are."""
