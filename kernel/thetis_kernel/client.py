@@ -34,6 +34,7 @@ from thetis_kernel.protocol.merging import (
     Resolve,
     WorktreeLine,
 )
+from thetis_kernel.protocol.settings import ListSettings, SettingList, SettingWritten, Where, WriteSetting
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.timemachine import Fork, Forked, ListMoments, Moment, RewindTo, Rewound, UndoRewind, What
@@ -162,6 +163,14 @@ class GatewayClient:
         """Answer all of one question event; a turn goes on with it."""
         return await self._peer.call(a.AnswerQuestion(
             session=session, id=identifier, answers=list(answers), event_id=event_id or new_event_id()))
+
+    async def settings(self, prefix: str = "") -> SettingList:
+        """The settings as the files say them now. Raises ConfigError's remote kind when a file cannot be used."""
+        return await self._peer.call(ListSettings(prefix=prefix))
+
+    async def write_setting(self, key: str, value: str, *, where: Where = "user", unset: bool = False) -> SettingWritten:
+        """Set one setting (a TOML value; words of a text without quotes), or take it out of the file. As a person."""
+        return await self._peer.call(WriteSetting(key=key, value=value, where=where, unset=unset))
 
     async def compact(self, session: str, hint: str = "") -> str:
         """Have the conversation's middle summed up; the id of the turn that does it."""

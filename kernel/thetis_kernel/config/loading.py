@@ -12,10 +12,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from thetis_kernel import localfile
 from thetis_kernel.config.settings import ENVIRONMENT, ROOT_VALUES, USER_ONLY, Settings
 from thetis_kernel.errors import ConfigError
 
@@ -26,17 +27,33 @@ Table = dict[str, Any]
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """The settings, sentences about what was ignored, and the files that were read."""
+    """The settings, sentences about what was ignored, the files that were read, and how `load` was asked."""
 
     settings: Settings
     warnings: list[str]
     files: list[Path]
+    local: bool = True
+    trusted: bool = False
+    user_file: Path | None = None
+
+
+class Layers(msgspec.Struct, frozen=True):
+    """Where the configuration of one root comes from."""
+
+    root: Path
+    user_file: Path
+    local: bool = True
+    trusted: bool = False
+
+    def file(self, where: Literal["user", "root", "local"]) -> Path:
+        """The file a place stands for."""
+        return {"user": self.user_file, "root": self.root / "thetis.toml", "local": self.root / "thetis.local.toml"}[where]
 
 
 def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Mapping[str, str] = os.environ,
-         trusted: bool = False) -> Loaded:
+         trusted: bool = False, instead: Mapping[Path, str] | None = None) -> Loaded:
     """Read all layers. `local=False` leaves out thetis.local.toml (`--no-local`). `trusted`: a person trusts what the root
-    brings, so its files may say what else only a person's own may.
+    brings, so its files may say what else only a person's own may. `instead`: texts in the place of what files hold now.
 
     Raises ConfigError for a file that cannot be read or a value that does not fit.
     """
@@ -49,28 +66,28 @@ def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Map
             layers.append(root / "thetis.local.toml")
     merged: Table = {}
     for file in layers:
-        text = _read(file)
+        text = instead[file] if instead and file in instead else read_text(file)
         if text is None:
             continue
         files.append(file)
-        table = _parse(file, text)
+        table = parse(file, text)
         # thetis.local.toml lies in the checkout, so a clone can bring one: it is a root's file like any other.
         if file != user_file and not trusted:
             _drop_user_only(table, file, warnings)
         _check(table, file, text, warnings)
         merged = _merge(merged, table)
     merged = _merge(merged, _from_environment(environ))
-    return Loaded(_convert(merged, "the merged configuration", ""), warnings, files)
+    return Loaded(_convert(merged, "the merged configuration", ""), warnings, files, local, trusted, user_file)
 
 
-def _read(file: Path) -> str | None:
+def read_text(file: Path) -> str | None:
+    """A file of settings, None when it is not there. Raises ConfigError for one that cannot be a text."""
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        raw = localfile.read(file, MAX_BYTES)
     except OSError as error:
         raise _bad(file, 0, "", f"cannot be read: {error.strerror}") from error
+    if raw is None:
+        return None
     if len(raw) > MAX_BYTES:
         raise _bad(file, 0, "", f"is larger than {MAX_BYTES // 1024} KiB")
     if b"\0" in raw:
@@ -81,7 +98,8 @@ def _read(file: Path) -> str | None:
         raise _bad(file, raw[: error.start].count(b"\n") + 1, "", "is not UTF-8") from error
 
 
-def _parse(file: Path, text: str) -> Table:
+def parse(file: Path, text: str) -> Table:
+    """What a file of settings says. Raises ConfigError with the line."""
     longest = max((line.partition("=")[0].count(".") for line in text.splitlines()), default=0)
     if longest > 200:  # tomllib is quadratic in the parts of a dotted key
         raise _bad(file, 0, "", "holds a key with more than 200 parts")

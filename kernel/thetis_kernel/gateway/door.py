@@ -16,6 +16,7 @@ from thetis_kernel.gateway.bridged import guarded
 from thetis_kernel.gateway.broadcast import Hearer
 from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
+from thetis_kernel.gateway.settings import handlers as setting_handlers
 from thetis_kernel.gateway.skills.door import handlers as skill_handlers
 from thetis_kernel.gateway.timemachine.door import handlers as timemachine_handlers
 from thetis_kernel.gateway.words import sendable
@@ -267,6 +268,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         a.AnswerQuestion: answer_question,
         a.Compact: compact,
         **skill_handlers(gateway, only_a_person),
+        **setting_handlers(gateway, only_a_person),
         **branch_handlers(gateway, only_a_person),
         **timemachine_handlers(gateway, only_a_person),
         **child_handlers(gateway.conversations.find, gateway.children),

@@ -17,6 +17,7 @@ from thetis_kernel.protocol.children import CHILD_ASKS, ChildLine
 from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.queueing import QUEUE_ASKS
+from thetis_kernel.protocol.settings import SETTING_ASKS
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -403,6 +404,6 @@ CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
     *QUEUE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval,
-    HandOver, ListRules, AddRule, RevokeRule,
+    HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -1,0 +1,31 @@
+"""The words of `thetis config` and `thetis ssh`, apart from the rest of the command line for its length."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+PLACES = ("user", "root", "local")
+Common = Callable[[argparse.ArgumentParser], None]
+
+
+def config_words(commands: argparse._SubParsersAction[argparse.ArgumentParser], common: Common) -> None:
+    """`thetis config [ls | get | set | unset]`."""
+    config = commands.add_parser("config", help="the settings: what they are, where they come from, change one",
+                                 description="Comments stay, and nothing is written that does not fit as a whole.")
+    deeds = config.add_subparsers(dest="action", metavar="ACTION")
+    listing = deeds.add_parser("ls", help="every setting with its value and where it comes from")
+    listing.add_argument("prefix", metavar="PREFIX", nargs="?", default="", help="only those whose key begins so")
+    get = deeds.add_parser("get", help="print one")
+    change = deeds.add_parser("set", help="write one")
+    unset = deeds.add_parser("unset", help="take one out of its file")
+    for one in (get, change, unset):
+        one.add_argument("key", metavar="KEY", help="as `thetis config ls` names it")
+    change.add_argument("value", metavar="VALUE", help='true, 12, ["a", "b"], words; for a secret env:NAME or file:/path')
+    for one in (change, unset):
+        one.add_argument("--in", dest="where", choices=PLACES, default="user",
+                         help="your own file (default), the repository's thetis.toml or its thetis.local.toml")
+    for one in (config, listing, get, change, unset):
+        common(one)
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    config.set_defaults(json=False, prefix="")
