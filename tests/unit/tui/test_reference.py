@@ -1,4 +1,4 @@
-"""What a person can press, say, set and see is documented: docs/screen.md is what the program says, README has every setting."""
+"""What a person can press, say, set and see is documented: docs/screen.md is what the program says, docs/settings.md has every setting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thetis_tui.commands import ALL, BY_ID, BY_SLASH
 from thetis_tui.screens.main import Desk
 from thetis_tui.widgets.rows.factory import row_for
 
-README = (DOCS.parent / "README.md").read_text()
+SETTINGS = (DOCS / "settings.md").read_text()
 
 
 def test_the_page_of_the_screen_is_what_the_screen_says() -> None:
@@ -42,16 +42,16 @@ def test_names_are_given_once() -> None:
     assert len(BY_SLASH) == len([command for command in ALL if command.slash])
 
 
-def test_every_setting_has_its_row_in_the_readme() -> None:
-    rows = [row for row in README.splitlines() if row.startswith("| `")]
+def test_every_setting_has_its_row() -> None:
+    rows = [row for row in SETTINGS.splitlines() if row.startswith("| `")]
     for table in msgspec.structs.fields(settings.Settings):
         if not isinstance(table.default, msgspec.Struct):
             assert any(re.match(rf"\| `{table.name}\b", row) for row in rows), table.name
             continue
         of_it = " ".join(row.split("|")[1] for row in rows if row.startswith(f"| `{table.name}."))
         for field in msgspec.structs.fields(table.default):
-            assert re.search(rf"\b{field.name}`", of_it), f"{table.name}.{field.name} has no row in README.md"
-    assert all(f"`{variable}`" in README for variable in settings.ENVIRONMENT)
+            assert re.search(rf"\b{field.name}`", of_it), f"{table.name}.{field.name} has no row in docs/settings.md"
+    assert all(f"`{variable}`" in SETTINGS for variable in settings.ENVIRONMENT)
 
 
 def test_every_kind_of_block_has_a_row_that_draws_it() -> None:

@@ -7,7 +7,7 @@ import re
 from thetis_kernel.models.rehearsal.scene import Done
 
 NOTICE = "rehearsal: no language model connected"
-CONNECT = 'To connect one, export ANTHROPIC_API_KEY=... and start again; "Connect a model" in the README says more.'
+CONNECT = 'To connect one, export ANTHROPIC_API_KEY=... and start again; docs/models.md says more.'
 QUOTED_LINES = 60
 """Lines of a result that an answer repeats; the rest is counted."""
 
