@@ -75,7 +75,7 @@ def test_96_a_background_child_that_holds_the_terminal_does_not_hold_the_command
     run = opened.run(f"sleep {mark} & setsid sleep {mark} & (sleep {mark} &) ; echo started")
     assert run.code == 0 and run.output()["output"] == "started\n" and run.ended - run.started < 20
     assert run.left == 3 and "3 process(es) it started still run" in run.trouble()[0]
-    assert len(alive(mark)) == 3
+    assert wait_until(lambda: len(alive(mark)) == 3)  # the last may not have become `sleep` yet
     opened.terminal.close()
     assert wait_until(lambda: not alive(mark))
 
@@ -265,6 +265,20 @@ def test_at_a_limit_a_command_keeps_what_was_kept_before(opened: Opened) -> None
     for limit in range(6, 12):
         opened.run(f"ulimit -n {limit}; true")
         assert opened.says("echo $x") == "kept\n", limit
+
+
+@every_tier
+def test_only_the_shell_itself_keeps_its_variables_and_only_whole(opened: Opened) -> None:
+    """Copies of it that were killed before they became a command wrote over each other: all variables were gone."""
+    opened.says("x=kept")
+    assert opened.run("x=lost; (__thetis_keep); kill -9 $$").code == 137
+    assert opened.says("echo $x") == "kept\n"
+    kept = opened.terminal._place / "shell"
+    (kept / "new").symlink_to("/dev/full")
+    opened.run("x=lost")
+    assert (kept / "state").is_file() and not (kept / "state").is_symlink()
+    (kept / "new").unlink()
+    assert opened.says("echo $x") == "kept\n"
 
 
 @every_wall

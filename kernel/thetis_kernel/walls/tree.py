@@ -137,8 +137,9 @@ class Family:
             if time.monotonic() > deadline:
                 return len(victims)
             now = self._here()
+            # children before parents: a stopped group that loses its last parent is woken by the kernel (setpgid(2))
             for wanted in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in victims:
+                for pid in reversed(victims) if wanted == signal.SIGKILL else victims:
                     if pid in now:
                         _signal(pid, wanted, started=now[pid].started)
             time.sleep(_PAUSE_S)

@@ -67,6 +67,9 @@ done
 # All names without a process of its own to list them: that one fails at a limit or is killed alone, and then a list without
 # variables would take the place of what was kept before.
 _NAMES = " ".join(f'"${{!{first}@}}"' for first in f"{string.ascii_letters}_")
+# Only the shell itself keeps its state, and only whole. Its copies run the same trap when a signal meets them before they have
+# become the command: members of a stopped group that loses its parent get SIGHUP from the kernel, and two of them emptied the
+# file of the other. What could not be written to the end (a full disk) is not moved either.
 _PAGERS = "export PAGER=cat GIT_PAGER=cat MANPAGER=cat"
 _BASH = f"""
 __thetis_text=$1 __thetis_state=$2 __thetis_mode=$3 __thetis_dir=$4
@@ -79,6 +82,7 @@ builtin cd -- "$__thetis_dir" 2>/dev/null || builtin cd / || builtin :
 shopt -s expand_aliases
 if [[ $__thetis_mode == i ]]; then export TERM=xterm-256color; else export TERM=dumb; {_PAGERS}; fi
 __thetis_keep() {{
+  [[ ${{__thetis_kept-}} || ${{BASHPID-$$}} != "$$" ]] && builtin return
   __thetis_kept=1
   {{
     for __thetis_v in {_NAMES}; do
@@ -88,15 +92,11 @@ __thetis_keep() {{
         *) builtin declare -p "$__thetis_v" ;;
       esac
     done
-    builtin declare -f
-    builtin alias -p
-    builtin shopt -p
-    builtin umask -p
-    builtin set +o
+    builtin declare -f && builtin alias -p && builtin shopt -p && builtin umask -p && builtin set +o
   }} 2>/dev/null >"$__thetis_state/new" && builtin command -p mv -f -- "$__thetis_state/new" "$__thetis_state/state"
   builtin printf '%s\\n' "$PWD" >"$__thetis_state/cwd"
 }} 2>/dev/null
-trap '[[ ${{__thetis_kept-}} ]] || __thetis_keep' EXIT
+trap __thetis_keep EXIT
 builtin eval "$__thetis_text"
 __thetis_code=$?
 __thetis_keep
