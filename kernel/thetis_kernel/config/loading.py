@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from thetis_kernel import localfile
 from thetis_kernel.config.settings import ENVIRONMENT, ROOT_VALUES, USER_ONLY, Settings
 from thetis_kernel.errors import ConfigError
-
-MAX_BYTES = 256 * 1024
-"""Of one file: tomllib needs seconds for some larger ones (reliability S1)."""
-
-Table = dict[str, Any]
+from thetis_kernel.tomlfile import Table, bad, line_of, parse, read_text
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -80,46 +73,6 @@ def load(root: Path | None, user_file: Path, *, local: bool = True, environ: Map
     return Loaded(_convert(merged, "the merged configuration", ""), warnings, files, local, trusted, user_file)
 
 
-def read_text(file: Path) -> str | None:
-    """A file of settings, None when it is not there. Raises ConfigError for one that cannot be a text."""
-    try:
-        raw = localfile.read(file, MAX_BYTES)
-    except OSError as error:
-        raise _bad(file, 0, "", f"cannot be read: {error.strerror}") from error
-    if raw is None:
-        return None
-    if len(raw) > MAX_BYTES:
-        raise _bad(file, 0, "", f"is larger than {MAX_BYTES // 1024} KiB")
-    if b"\0" in raw:
-        raise _bad(file, raw[: raw.index(b"\0")].count(b"\n") + 1, "", "holds a NUL byte")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _bad(file, raw[: error.start].count(b"\n") + 1, "", "is not UTF-8") from error
-
-
-def parse(file: Path, text: str) -> Table:
-    """What a file of settings says. Raises ConfigError with the line."""
-    longest = max((line.partition("=")[0].count(".") for line in text.splitlines()), default=0)
-    if longest > 200:  # tomllib is quadratic in the parts of a dotted key
-        raise _bad(file, 0, "", "holds a key with more than 200 parts")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        reason = re.sub(r" \(at .*\)$", "", str(error))
-        raise _bad(file, int(found[1]) if found else len(text.splitlines()), "", reason) from error
-    except (RecursionError, ValueError) as error:
-        raise _bad(file, 0, "", f"is nested too deeply or holds an impossible number ({type(error).__name__})") from error
-
-
-def _bad(file: Path, line: int, key: str, reason: str) -> ConfigError:
-    place = f"{file}:{line}" if line else str(file)
-    what = f"{place}: {key}: {reason}" if key else f"{place}: {reason}"
-    local = " or start once with --no-local" if file.name == "thetis.local.toml" else ""
-    return ConfigError(f"{what}.", hint=f"Mend the file{local}.", file=str(file), line=line, key=key)
-
-
 def _drop_user_only(table: Table, file: Path, warnings: list[str]) -> None:
     for dotted in sorted(USER_ONLY):
         section, _, key = dotted.partition(".")
@@ -171,23 +124,7 @@ def _convert(table: Table, file: str, text: str) -> Settings:
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$.")
         key = where.rstrip("`")
-        raise _bad(Path(file), _line_of(text, key), key, reason[0].lower() + reason[1:]) from error
-
-
-def _line_of(text: str, dotted: str) -> int:
-    """The 1-based line where `section.key` is set, 0 when it cannot be told."""
-    section, _, key = dotted.partition(".")
-    current = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
-            current = header[1].strip("\"'")
-            if not key and current == section:
-                return number
-        elif assignment := re.match(r"\s*([A-Za-z0-9_\-.\"']+)\s*=", line):
-            name = assignment[1].strip("\"'")
-            if (current, name) == (section, key) or (not current and name in (dotted, section)):
-                return number
-    return 0
+        raise bad(Path(file), line_of(text, key), key, reason[0].lower() + reason[1:]) from error
 
 
 def _merge(below: Table, above: Table) -> Table:

@@ -17,14 +17,13 @@ from typing import Any
 
 import msgspec
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Item
 
 from thetis_kernel import localfile
 from thetis_kernel.config.keys import Key, Where, allowed_in_root, keys, nearest
-from thetis_kernel.config.loading import MAX_BYTES, Layers, load, parse, read_text
+from thetis_kernel.config.loading import Layers, load
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.errors import ConfigError
+from thetis_kernel.tomlfile import edited, parse, read_text
 
 Secret = Callable[[str, str], bool]
 """(name of a setting, text) -> whether the text is a secret itself and not a reference to one."""
@@ -94,15 +93,7 @@ def change(file: Path, text: str, dotted: str, given: str | None, where: Where, 
         if where != "user" and not allowed_in_root(dotted, value):
             raise _no(dotted, f"A repository's own files cannot set {dotted} to {given[:_SHOWN]!r}.", "", file)
         _put(wanted, dotted, value)
-    try:
-        document = tomlkit.parse(text)
-        _edited(document, dotted.split("."), value)
-        changed = tomlkit.dumps(document)
-    except (TOMLKitError, RecursionError, ValueError, TypeError, AttributeError, KeyError) as error:
-        raise _by_hand(dotted, file) from error
-    if len(changed.encode("utf-8", "replace")) > MAX_BYTES or _plain(parse(file, changed)) != _plain(wanted):
-        raise _by_hand(dotted, file)
-    return changed
+    return edited(file, text, [(dotted.split("."), value)], wanted)
 
 
 def value_of(key: Key, dotted: str, given: str) -> Any:
@@ -156,22 +147,6 @@ def _no_secret(dotted: str, value: Any, secret: Secret) -> None:
         raise _no(dotted, f"{dotted} would hold a secret in clear.", "Write where it is: env:NAME or file:/absolute/path.")
 
 
-def _edited(document: Any, parts: list[str], value: Any) -> None:
-    *sections, last = parts
-    for section in sections:
-        if section not in document:
-            document[section] = tomlkit.table()
-        document = document[section]
-    if value is None:
-        del document[last]
-        return
-    item = tomlkit.item(value)
-    old = document.get(last)
-    if isinstance(old, Item) and isinstance(item, Item):
-        item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
-    document[last] = item
-
-
 def _put(table: dict[str, Any], dotted: str, value: Any) -> None:
     *sections, last = dotted.split(".")
     for section in sections:
@@ -189,16 +164,6 @@ def _taken_out(table: Any, parts: list[str]) -> bool:
         return False
     del table[parts[-1]]
     return True
-
-
-def _plain(table: dict[str, Any]) -> Any:
-    """Empty tables say nothing."""
-    return {name: _plain(one) if isinstance(one, dict) else one for name, one in table.items() if one != {}}
-
-
-def _by_hand(dotted: str, file: Path) -> ConfigError:
-    return _no(dotted, f"{file} is written in a way in which {dotted} cannot be changed without touching the rest.",
-               "Edit the file.", file)
 
 
 def _no(dotted: str, message: str, hint: str, file: Path | None = None) -> ConfigError:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from thetis_kernel.config.keys import Key, keys, nearest
-from thetis_kernel.config.loading import Layers, Loaded, load, parse, read_text
+from thetis_kernel.config.loading import Layers, Loaded, load
 from thetis_kernel.config.settings import ENVIRONMENT
 from thetis_kernel.gateway.secrets import is_secret_name
 from thetis_kernel.gateway.secrets import shown as without_secrets
 from thetis_kernel.paths import user_config_file
 from thetis_kernel.protocol.settings import ListSettings, SettingLine, SettingList, SettingWritten, Where, WriteSetting
 from thetis_kernel.scrub.shapes import find
+from thetis_kernel.tomlfile import parse, read_text
 
 if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from thetis_kernel.config.loading import MAX_BYTES, load
+from thetis_kernel.config.loading import load
 from thetis_kernel.config.modes import EVERY_EFFECT, Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import ConfigError
+from thetis_kernel.tomlfile import MAX_BYTES
 
 
 def read(tmp_path: Path, *, user: str = "", root: str = "", local: str = "", use_local: bool = True, **environ: str) -> Any:
