@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from thetis_kernel.paths import builtin_root, root_paths
 from thetis_kernel.protocol.client import EventStored
@@ -32,7 +31,7 @@ from thetis_kernel.store.store import Store
 
 from bench.report import emit
 from tests.support.gateways import Opened, gateway
-from tests.support.native_guest import native_guest
+from tests.support.native_guest import native_guest, shipped_tools
 from tests.support.thetis import World
 
 FIGURES = ["turn_start_10k_vs_100_events", "turn_start_10k_ms", "resume_100mb_s", "tool_block_kib", "tool_block_grouped_kib"]
@@ -55,10 +54,9 @@ def main() -> None:
 
 def tools() -> None:
     """The whole list of tools on the wire, every shipped tool guest included, and what an ordinary opening gets of it."""
+    registry = shipped_tools()
     with native_guest(builtin_root() / "aspects" / "agent_core"):
         toolbox, groups = sys.modules["toolbox"], sys.modules["groups"]
-        registry = [manifest(name) for name in sorted(path.name for path in (builtin_root() / "tools").iterdir())
-                    if not name.startswith("_")]
         whole = toolbox.Toolbox(registry, False, "agent")
         turn = {"tool_groups": {"grouping": True}}
         loaded = groups.Loaded(turn, {})
@@ -67,14 +65,6 @@ def tools() -> None:
         emit("tool_block_kib", toolbox.size(whole.definitions()) / 1024, "KiB", len(whole.definitions()), against="<= 20")
         emit("tool_block_grouped_kib", toolbox.size(some.definitions()) / 1024, "KiB", len(some.definitions()),
              against="an ordinary opening, grouping on")
-
-
-def manifest(name: str) -> dict[str, Any]:
-    """A shipped tool as the registry describes it."""
-    with native_guest(builtin_root() / "tools" / name) as guest:
-        told = guest.describe()
-    return {"name": told.name, "description": told.description, "input_schema": told.input_schema, "group": told.group,
-            "mutating": told.mutating}
 
 
 def bodies(count: int) -> list[Body]:

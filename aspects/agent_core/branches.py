@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog import Tool
+from schemas import count, string, takes
 from thetis_guest.lenient import number, objects, strings, text
 
 SHORT = 10
@@ -17,78 +18,62 @@ SHOWN = 40
 """Files a result names."""
 
 
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
-
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
 BRANCHES: tuple[Tool, ...] = (
     Tool(
         "branch_status",
         "Commits ahead of and behind the trunk, uncommitted files, an open merge.",
-        _schema(""),
+        takes(),
         "branch.status",
         mutating=False,
     ),
     Tool(
         "branch_log",
         "The commits of your branch, newest first.",
-        _schema("", limit={"type": "integer", "minimum": 1, "maximum": 200, "description": "default 20"}),
+        takes(limit=count(hint="default 20", maximum=200)),
         "branch.log",
         mutating=False,
     ),
     Tool(
         "branch_commit",
-        (
-            "Commit now, with a message of your own, to keep steps apart; everything is committed when the "
-            "turn ends anyway."
-        ),
-        _schema("message", message=_text("what and, after a blank line, why", minLength=1, maxLength=4000)),
+        "Commit now, to keep steps apart; the turn's end commits all anyway.",
+        takes("message", message=string(hint="what and, after a blank line, why", minLength=1, maxLength=4000)),
         "branch.commit",
         mutating=True,
     ),
     Tool(
         "update_from_trunk",
-        (
-            "Bring the trunk into your branch; uncommitted work is committed first. Where both changed the "
-            "same lines the files carry both between marks and the merge stays open: edit them and call "
-            "complete_merge, or abort_merge."
-        ),
-        _schema(""),
+        "Bring the trunk into your branch, committing your work first. On conflicts marks stand in the files and the "
+        "merge stays open: edit them and call complete_merge, or abort_merge.",
+        takes(),
         "branch.update-from-trunk",
         mutating=True,
     ),
     Tool(
         "complete_merge",
         "Record an open merge once no marks are left.",
-        _schema("", message=_text("of the commit", maxLength=4000)),
+        takes(message=string(hint="of the commit", maxLength=4000)),
         "branch.complete-merge",
         mutating=True,
     ),
     Tool(
         "abort_merge",
         "Give an open merge up; what stood there is kept in a commit.",
-        _schema(""),
+        takes(),
         "branch.abort-merge",
         mutating=True,
     ),
     Tool(
         "reset_branch",
         "Go back to the files of an earlier commit, as a new commit on top.",
-        _schema("revision", revision=_text("as branch_log names it", minLength=6, maxLength=40)),
+        takes("revision", revision=string(hint="as branch_log names it", minLength=6, maxLength=40)),
         "branch.reset-to",
         mutating=True,
     ),
     Tool(
         "update_code",
-        (
-            "Bring what the project's common guests and the shipped ones became into yours, each judged by "
-            "the gate. Conflicts stand between marks in the file until you mend it with patch_code."
-        ),
-        _schema("", aspect=_text("default: all of yours")),
+        "Bring changes of the project's common guests and the shipped ones into yours, judged by the gate. Conflicts "
+        "stand between marks until you mend them with patch_code.",
+        takes(aspect=string(hint="default: all of yours")),
         "devkit.update-code",
         mutating=True,
     ),

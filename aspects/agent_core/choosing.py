@@ -27,7 +27,6 @@ class Round:
         self.summary = summary
         self.events: list[dict[str, Any]] = []
         self.seqs: list[int] = []
-        self.calls: set[str] = set()
         self.messages = 0
         self.tokens = 0
 
@@ -64,6 +63,8 @@ class Layout:
         self.rounds: list[Round] = []
         self._spoken = True
         """Whether something that is kept stands after the newest round."""
+        self._owners: dict[str, int] = {}
+        """Which round began each call: its results are of that round, wherever they stand."""
         self._leading: list[Row] = []
         for event in sorted(events, key=place):
             self._take(event)
@@ -76,32 +77,36 @@ class Layout:
         elif kind in ("assistant", "compaction"):
             self._begin(at, event)
         elif kind in ("tool-invocation", "tool-result"):
-            call = text(mapping(event, "body"), "call")
-            mine = bool(self.rounds) and (not self._spoken or call in self.rounds[-1].calls)
-            self._put(at, event, mine, int(kind == "tool-result"))
+            owner = self._owners.get(text(mapping(event, "body"), "call"), self._newest())
+            self._put(at, event, owner, int(kind == "tool-result"))
         elif kind in ("system-note", "nudge"):
-            self._put(at, event, not self._spoken, 1)
+            self._put(at, event, self._newest(), 1)
         else:
             self.rows.append(Row(at, event, SILENT, 0))
 
     def _begin(self, at: int, event: dict[str, Any]) -> None:
         started = Round(text(event, "kind") == "compaction")
-        started.calls = {text(block, "id") for block in objects(mapping(event, "body"), "blocks")} - {""}
+        calls = {text(block, "id") for block in objects(mapping(event, "body"), "blocks")} - {""}
+        self._owners.update(dict.fromkeys(calls, len(self.rounds)))
         self.rounds.append(started)
         for row in self._leading:  # what was noted after the person's words and before the reply goes with the reply
             row.round = len(self.rounds) - 1
             started.take(row.place, row.event, row.counts)
         self._leading = []
         self._spoken = False
-        self._put(at, event, True, 1)
+        self._put(at, event, self._newest(), 1)
 
-    def _put(self, at: int, event: dict[str, Any], mine: bool, counts: int) -> None:
-        row = Row(at, event, len(self.rounds) - 1 if mine else KEPT, counts)
+    def _newest(self) -> int:
+        """The round that is under way, KEPT where something that stays stands after it."""
+        return KEPT if self._spoken else len(self.rounds) - 1
+
+    def _put(self, at: int, event: dict[str, Any], owner: int, counts: int) -> None:
+        row = Row(at, event, owner, counts)
         self.rows.append(row)
-        if mine:
-            self.rounds[-1].take(at, event, counts)
-        else:
+        if owner == KEPT:
             self._leading.append(row)
+        else:
+            self.rounds[owner].take(at, event, counts)
 
     def eligible(self, keep_head: int, keep_tail: int) -> list[int]:
         """The rounds that lie wholly between the first `keep_head` and the last `keep_tail` messages, oldest first."""

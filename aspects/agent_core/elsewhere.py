@@ -12,57 +12,41 @@ from datetime import UTC, datetime
 from typing import Any
 
 from catalog import Tool
+from schemas import boolean, count, string, takes
 from thetis_guest.lenient import flag, number, objects, strings, text
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-def _count(description: str) -> dict[str, Any]:
-    return {"type": "integer", "minimum": 1, "description": description}
-
-
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
 
 ELSEWHERE: tuple[Tool, ...] = (
     Tool(
         "git_clone",
-        (
-            "Clone a public repository into /workspace, without credentials, hooks or submodules. The person "
-            "is asked while the network is off. Use depth 1 to read code."
-        ),
-        _schema(
+        "Clone a public repository into /workspace, without credentials, hooks, submodules. The person is asked while "
+        "the network is off. Use depth 1 to read code.",
+        takes(
             "repo",
-            repo=_text("https address"),
-            dir=_text("name in /workspace"),
-            ref=_text("branch, tag or commit"),
-            depth=_count("commits; default: all"),
+            repo=string(hint="https address"),
+            dir=string(hint="name in /workspace"),
+            ref=string(hint="branch, tag or commit"),
+            depth=count(hint="commits; default: all"),
         ),
         "repository.clone",
         mutating=True,
     ),
     Tool(
         "list_conversations",
-        "Other conversations of this repository, the last used first: for what was done or decided before.",
-        _schema("", limit=_count("default 20")),
+        "Other conversations of this repository, last used first.",
+        takes(limit=count(hint="default 20")),
         "transcripts.list",
         mutating=False,
     ),
     Tool(
         "search_conversations",
-        (
-            "Find what was said in other conversations of this repository, newest first, each place with its "
-            "conversation and number. It was true then; check it."
-        ),
-        _schema(
+        "Find what was said in other conversations of this repository, newest first, each with conversation and "
+        "number. It was true then; check it.",
+        takes(
             "query",
-            query=_text("words that all occur"),
-            conversation=_text("only this id; `this` for your own"),
-            limit=_count("default 20"),
-            tools={"type": "boolean", "description": "also tools' input and output"},
+            query=string("words that all occur"),
+            conversation=string("an id; `this`: your own"),
+            limit=count(hint="default 20"),
+            tools=boolean("also tools' input and output"),
         ),
         "transcripts.search",
         mutating=False,
@@ -70,12 +54,12 @@ ELSEWHERE: tuple[Tool, ...] = (
     Tool(
         "read_conversation",
         "Read a part of another conversation. Long entries are cut; from_seq and chars show one whole.",
-        _schema(
+        takes(
             "conversation",
-            conversation=_text("its id"),
-            from_seq=_count("first event"),
-            limit=_count("entries; default 40"),
-            chars=_count("of each; default 600"),
+            conversation=string(hint="its id"),
+            from_seq=count(hint="first event"),
+            limit=count("default 40"),
+            chars=count("default 600"),
         ),
         "transcripts.read",
         mutating=False,

@@ -10,46 +10,35 @@ from typing import Any
 
 import selfwork
 from catalog import Tool
+from schemas import string, takes
 from thetis_guest.lenient import flag, number, objects, text
 
-
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
-
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
-_GUEST = _text("agent, gateway/tui or tool/NAME")
+_GUEST = string(hint="agent, gateway/tui or tool/NAME")
 
 PACKAGES: tuple[Tool, ...] = (
     Tool(
         "add_dependency",
-        (
-            "Take a pure-Python package and what it needs into a guest, to be imported there; judged as "
-            "write_code. Native packages are refused. What the project needs belongs into its own "
-            "environment."
-        ),
-        _schema(
+        "Take a pure-Python package into a guest; judged as write_code. What the project needs belongs into its own "
+        "environment.",
+        takes(
             "aspect requirement",
             aspect=_GUEST,
-            requirement=_text("such as idna>=3,<4", minLength=1, maxLength=160),
+            requirement=string("such as idna>=3,<4", minLength=1, maxLength=160),
         ),
         "devkit.add-dependency",
         mutating=True,
     ),
     Tool(
         "remove_dependency",
-        "Take a package, and what only it needed, out of a guest; judged as write_code.",
-        _schema("aspect name", aspect=_GUEST, name=_text("the package", maxLength=64)),
+        "Take a package out of a guest; judged as write_code.",
+        takes("aspect name", aspect=_GUEST, name=string(hint="the package", maxLength=64)),
         "devkit.remove-dependency",
         mutating=True,
     ),
     Tool(
         "list_dependencies",
-        "The packages in the guests: name, version, licence, hash.",
-        _schema("", aspect=_text("default: all")),
+        "The guests' packages: version, licence, hash.",
+        takes(aspect=string(hint="default: all")),
         "devkit.list-dependencies",
         mutating=False,
     ),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog import Tool
+from schemas import boolean, string, takes
 from thetis_guest.lenient import flag, mapping, number, objects, strings, text
 
 INTRODUCTION = """\
@@ -19,23 +20,15 @@ use_skill before you do what it is for, and look for others with find_skills. A 
 fits; it gives you no task and widens nothing you may do."""
 
 
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
-
 SKILLS: tuple[Tool, ...] = (
     Tool(
         "use_skill",
         "Read a skill, or a file that lies beside it.",
-        _schema(
+        takes(
             "name",
-            name=_text("its name"),
-            file=_text("one it names; default: the skill"),
-            again={"type": "boolean", "description": "although read before"},
+            name=string(hint="its name"),
+            file=string(hint="one it names; default: the skill"),
+            again=boolean(hint="although read before"),
         ),
         "skills.read",
         mutating=False,
@@ -43,25 +36,19 @@ SKILLS: tuple[Tool, ...] = (
     Tool(
         "find_skills",
         "Skills that fit some words, best first.",
-        _schema("", query=_text("what you are about to do")),
+        takes(query=string(hint="what you are about to do")),
         "skills.find",
         mutating=False,
     ),
     Tool(
         "write_skill",
-        (
-            "Keep a skill, for a way of working that took effort to find and will be needed again. Checked "
-            "like code. The text begins with a line +++, then name and brief (and when_to_use, tags) as "
-            "TOML, then +++."
-        ),
-        _schema(
+        "Keep a skill: a way of working that took effort to find and will be needed again. It begins with a line +++, "
+        "then name, brief (and when_to_use, tags) in TOML, then +++.",
+        takes(
             "name contents",
-            name=_text("a-z, 0-9, dashes", minLength=1, maxLength=48),
-            contents=_text("all of it; empty removes the skill"),
-            where=_text(
-                "person: for all later conversations; they are asked",
-                enum=["conversation", "person"],
-            ),
+            name=string(hint="a-z, 0-9, dashes", minLength=1, maxLength=48),
+            contents=string("empty removes it"),
+            where=string("person: for all conversations; they are asked", enum=["conversation", "person"]),
         ),
         "skills.write",
         mutating=True,

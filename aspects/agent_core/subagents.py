@@ -12,6 +12,7 @@ from typing import Any
 
 import markers
 from catalog import Tool
+from schemas import array, count, string, takes
 from terminals import look
 from thetis_guest.lenient import flag, mapping, number, objects, strings, text
 
@@ -28,36 +29,17 @@ LEAST = 2
 """Characters under a heading: `none` says something, nothing does not."""
 
 
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
-
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
-_CHILD = _text("its id or label")
+_CHILD = string(hint="its id or label")
 
 WAIT = Tool(
     "wait",
-    (
-        "Sleep, at no cost, until sub-agents settle, a terminal's command ends, the time is up or the person "
-        "speaks. Answers how every sub-agent stands, with the answers of those that have settled. Wait "
-        "rather than ask for the status again and again."
-    ),
-    _schema(
-        "",
-        until=_text(
-            "default: all where sub-agents run, else time",
-            enum=["all", "any", "first_failure", "time"],
-        ),
-        children={
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "default: all",
-        },
-        terminal=_text("also this one's command"),
-        timeout_secs={"type": "integer", "minimum": 1, "description": "default 1800"},
+    "Sleep, at no cost, until sub-agents settle, a terminal's command ends, time is up or the person speaks. Answers how "
+    "every sub-agent stands, with the answers of the settled. Wait rather than ask again and again.",
+    takes(
+        until=string("default: all with sub-agents, else time", enum=["all", "any", "first_failure", "time"]),
+        children=array(string(), hint="default: all"),
+        terminal=string("also its command"),
+        timeout_secs=count("default 1800"),
     ),
     "wait.until",
     mutating=False,
@@ -66,54 +48,54 @@ WAIT = Tool(
 DELEGATION: tuple[Tool, ...] = (
     Tool(
         "spawn_agent",
-        "Begin a sub-agent: another agent with a window of its own, at work in this checkout beside you and under your mode or a "
-        "narrower one. For pieces that can be done apart: looking into several questions at once, reading much to answer "
-        "little, a bounded change in files nobody else touches. Not for what a call or two of your own would do. It knows "
-        "nothing of this conversation but its brief, and its last answer is all you get back, so the brief must have five "
-        "parts, each under its word and a colon on a line of its own:\n"
-        "Objective: what is to be found out or done, and what for.\n"
-        "Return: what to answer with, and in what shape (a list of path:line, a verdict with reasons, what was changed).\n"
-        "Sources: the files, directories, commands or documents to begin with.\n"
+        "Begin a sub-agent: an agent with a window of its own, in this checkout, in your mode or a narrower one. For pieces "
+        "that can be done apart: several questions at once, much reading for a short answer, a bounded change in files "
+        "nobody else touches; not for a call or two. A few well briefed do better than many. It knows nothing of this "
+        "conversation but its brief, and its last answer is all you get, so the brief has five parts, each after its word "
+        "and a colon on a line of its own:\n"
+        "Objective: what to find out or do, and what for.\n"
+        "Return: what to answer, in what shape (a list of path:line, a verdict with reasons, what was changed).\n"
+        "Sources: files, directories, commands, documents to begin with.\n"
         "Boundaries: what not to touch or do, and when to stop.\n"
-        "Known: what you know already that it would else find out again.\n"
-        "A brief without one of them is refused. Returns at once; several can be begun in one reply. Then wait. Two of them "
-        "must not edit one file. They share your limits of tokens, money, model calls and time.",
-        _schema(
+        "Known: what you know that it would else find out again.\n"
+        "A brief that lacks one is refused. Returns at once; begin several in one reply, then wait. No two may edit one "
+        "file. They share your limits of tokens, money, model calls and time.",
+        takes(
             "label task",
-            label=_text("a word or two", minLength=1, maxLength=40),
-            task=_text("the brief", minLength=1),
-            profile=_text("see agent_profiles"),
-            model=_text("another than yours"),
-            mode=_text("narrower than yours, such as plan"),
+            label=string(hint="a word or two", minLength=1, maxLength=40),
+            task=string(hint="the brief", minLength=1),
+            profile=string(hint="see agent_profiles"),
+            model=string(hint="another than yours"),
+            mode=string(hint="narrower than yours, such as plan"),
         ),
         "agents.spawn",
         mutating=False,
     ),
     Tool(
         "agent_status",
-        "How the sub-agents stand: state, last tool, time, tokens, answers.",
-        _schema("", child=_text("default: all")),
+        "How sub-agents stand: state, last tool, time, tokens, answers.",
+        takes(child=string(hint="default: all")),
         "agents.status",
         mutating=False,
     ),
     Tool(
         "agent_transcript",
-        "What a sub-agent did, step by step: for a failed one, or to check what it says.",
-        _schema("child", child=_CHILD, after={"type": "integer", "minimum": 0, "description": "go on from there"}),
+        "A sub-agent's steps, when it failed or to check what it says.",
+        takes("child", child=_CHILD, after=count(hint="go on from there", minimum=0)),
         "agents.transcript",
         mutating=False,
     ),
     Tool(
         "cancel_agent",
         "End a sub-agent. What it did in the checkout stays.",
-        _schema("child", child=_CHILD),
+        takes("child", child=_CHILD),
         "agents.cancel",
         mutating=False,
     ),
     Tool(
         "agent_profiles",
         "The kinds of sub-agents there are.",
-        _schema(""),
+        takes(),
         "agents.profiles",
         mutating=False,
     ),

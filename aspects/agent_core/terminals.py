@@ -10,94 +10,71 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog import Tool
+from schemas import boolean, count, string, takes
 from thetis_guest.lenient import flag, mapping, number, objects, strings, text
 
-
-def _schema(required: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required.split(), "additionalProperties": False}
-
-
-def _text(description: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "description": description, **more}
-
-
-def _milliseconds(description: str) -> dict[str, Any]:
-    return {"type": "integer", "minimum": 1, "description": description}
-
-
-_ID = _text("its id or name")
+_ID = string(hint="its id or name")
 
 TERMINALS: tuple[Tool, ...] = (
     Tool(
         "terminal_open",
-        (
-            "Open a terminal: a shell that keeps its directory, variables and functions, and in which "
-            "programs go on running. For servers, programs you talk to, environments to activate; give a "
-            "single command to run. It ends with the conversation's process."
-        ),
-        _schema(
-            "",
-            cwd=_text("default: the checkout's top"),
-            name=_text("such as server", maxLength=40),
-            env={"type": "object", "description": "variables"},
+        "Open a terminal: a shell that keeps directory, variables and functions, where programs go on running: "
+        "servers, programs you talk to. Single commands go to run. It ends with the conversation's process.",
+        takes(
+            cwd=string(hint="default: the checkout's top"),
+            name=string(hint="such as server", maxLength=40),
+            env={"type": "object", "hint": "variables"},
         ),
         "terminals.open",
         mutating=True,
     ),
     Tool(
         "terminal_run",
-        (
-            "Run a command in a terminal. Answers with exit code and output when it has ended. Without "
-            "background it has no input. With background it answers after a moment and goes on, the terminal "
-            "as its input: for servers, and for programs terminal_send types to (a REPL, an editor, a "
-            "password prompt). One command at a time; you are told when one in the background ends."
-        ),
-        _schema(
+        "Run a command in a terminal; answers exit code and output at its end. With background it answers after a "
+        "moment and goes on, the terminal its input (else it has none): for servers, and programs terminal_send types "
+        "to (a REPL, a password prompt). One command at a time; you are told when a background one ends.",
+        takes(
             "id command",
-            id=_ID,
-            command=_text("for the shell"),
-            timeout_ms=_milliseconds("default 120000, in the background 8 hours"),
-            background={"type": "boolean", "description": "default false"},
+            id=string("or its name"),
+            command=string(hint="for the shell"),
+            timeout_ms=count("default 120000, background 8 hours"),
+            background=boolean(hint="default false"),
         ),
         "terminals.run",
         mutating=True,
     ),
     Tool(
         "terminal_read",
-        (
-            "What a terminal's command wrote since you last looked, or the screen it draws on, and how it "
-            "stands. Use wait_ms rather than asking again and again."
-        ),
-        _schema("id", id=_ID, wait_ms=_milliseconds("for its end; at most 600000")),
+        "What a terminal's command wrote since you last looked, or the screen it draws, and how it stands. Use wait_ms "
+        "rather than ask again.",
+        takes("id", id=_ID, wait_ms=count("up to 600000")),
         "terminals.read",
         mutating=False,
     ),
     Tool(
         "terminal_send",
-        "Type into a terminal whose command runs in the background, then read what it answers.",
-        _schema(
+        "Type into a terminal's background command; then read what it answers.",
+        takes(
             "id",
             id=_ID,
-            text=_text("a line feed is Enter"),
-            key=_text(
-                "after the text: enter, tab, escape, up, down, left, right, home, end, page-up, "
-                "page-down, backspace, delete, space, ctrl-a to ctrl-z"
+            text=string(hint="a line feed is Enter"),
+            key=string(
+                "after the text: enter, tab, escape, up, home, page-up, ctrl-c",
+                hint="enter, tab, escape, up, down, left, right, home, end, page-up, page-down, backspace, delete, space, "
+                "ctrl-a to ctrl-z",
             ),
-            submit={
-                "type": "boolean",
-                "description": "Enter after the text; default true",
-            },
+            submit=boolean("Enter after the text; default true"),
         ),
         "terminals.send",
         mutating=True,
     ),
     Tool(
         "terminal_signal",
-        "Send a signal to a terminal's command. INT is Ctrl-C; KILL ends all of it.",
-        _schema(
+        "Signal a terminal's command. INT is Ctrl-C; KILL ends all of it.",
+        takes(
             "id signal",
             id=_ID,
-            signal=_text("the signal", enum=["INT", "TERM", "HUP", "QUIT", "KILL", "TSTP", "CONT", "USR1", "USR2"]),
+            signal=string(enum=["INT", "TERM", "HUP", "QUIT", "KILL", "TSTP", "CONT", "USR1", "USR2"]),
         ),
         "terminals.signal",
         mutating=True,
@@ -105,14 +82,14 @@ TERMINALS: tuple[Tool, ...] = (
     Tool(
         "terminal_close",
         "Close a terminal and end what runs in it.",
-        _schema("id", id=_ID),
+        takes("id", id=_ID),
         "terminals.close",
         mutating=True,
     ),
     Tool(
         "terminal_list",
         "The open terminals and what runs in each.",
-        _schema(""),
+        takes(),
         "terminals.list",
         mutating=False,
     ),

@@ -66,7 +66,7 @@ def _value(name: str, key: str, schema: dict[str, Any], value: Any) -> Any:
         if not any(_is(kind, value) for kind in wanted):
             spoken = " or ".join(_SPOKEN[kind] for kind in wanted)
             raise Invalid(f"{name}: `{key}` must be {spoken}, not {_kind(value)}{_about(schema)}.")
-    choices = schema.get("enum")
+    choices = schema.get("enum") or schema.get("choices")
     if isinstance(choices, list) and value not in choices:
         raise Invalid(f"{name}: `{key}` must be one of {', '.join(map(str, choices))}, not {_short(value)}.")
     least = schema.get("minimum")
@@ -116,7 +116,8 @@ def _short(value: Any) -> str:
 
 
 def _about(schema: Any) -> str:
-    description = schema.get("description") if isinstance(schema, dict) else None
+    known = schema if isinstance(schema, dict) else {}
+    description = known.get("description") or known.get("hint")
     return f" ({description})" if isinstance(description, str) and description else ""
 
 

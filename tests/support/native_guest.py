@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from thetis_kernel.paths import builtin_root
 
@@ -38,3 +39,17 @@ def native_guest(directory: Path, imports: Mapping[str, Callable[..., object]] |
         forget()
         sys.path[:] = before
         sys.modules["thetis_guest._bind"].install(None)
+
+
+def shipped_tools() -> list[dict[str, Any]]:
+    """Every tool guest that ships, as the registry describes it to the agent."""
+    tools = builtin_root() / "tools"
+    return [manifest(path) for path in sorted(tools.iterdir()) if path.is_dir() and not path.name.startswith("_")]
+
+
+def manifest(directory: Path) -> dict[str, Any]:
+    """A tool guest as the registry describes it."""
+    with native_guest(directory) as guest:
+        told = guest.describe()
+    return {"name": told.name, "description": told.description, "input_schema": told.input_schema, "group": told.group,
+            "mutating": told.mutating}  # fmt: skip

@@ -190,14 +190,14 @@ class Ordeal:
         }
 
     def _read(self, after: int, max_bytes: int) -> str:
-        self._perhaps(reading=True)
+        self._perhaps(compacting=True)
         rest = [event for event in self.read() if event["seq"] > after]
         page = rest[: self._dice.choice((1, 3, 1000))]
         last = page[-1]["seq"] if page else after
         return json.dumps({"events": page, "next": last, "end": len(page) == len(rest)})
 
     def _append(self, kind: str, body_json: str) -> str:
-        self._perhaps()
+        self._perhaps(compacting=kind == "compaction")
         body = {key: value for key, value in json.loads(body_json).items() if key != "kind"}
         if kind == "compaction":
             self.compactions += 1
@@ -205,11 +205,11 @@ class Ordeal:
         seq = self.log(
             {"compaction": Compaction, "system-note": SystemNote, "state-changed": StateChanged}[kind](**body)
         )
-        self._perhaps()
+        self._perhaps(compacting=kind == "compaction")
         return json.dumps({"seq": seq})
 
     def _poll(self) -> str:
-        self._perhaps()
+        self._perhaps(compacting=True)  # it may be looked at between two parts of a compaction
         nudges, self._nudges = self._nudges, []
         return json.dumps({"cancelled": self._stopped, "nudges": nudges, "elapsed-ms": 0, "tokens": 0})
 
@@ -237,7 +237,7 @@ class Ordeal:
     def _summed(self, request: dict[str, Any]) -> str:
         """What a model makes of a part: words, nothing, too many, or a failure of any kind."""
         assert not violations(request["messages"]), "the request for a summary is none a model takes"
-        self._perhaps(0.2)
+        self._perhaps(0.2, compacting=True)
         end = "cancelled" if self._stopped else self._dice.choice(ENDS)
         words = self._dice.choice(("Intent: x.", "", " ", "y" * 4_000))
         blocks = [{"type": "text", "text": words}] if end in GOOD_ENDS else []
@@ -312,8 +312,10 @@ class Ordeal:
 
     # -- what may happen at any moment
 
-    def _perhaps(self, often: float = 0.05, reading: bool = False) -> None:
-        """`reading`: the agent reads its log, so it does not write a compaction just now; nobody else writes one."""
+    def _perhaps(self, often: float = 0.05, compacting: bool = False) -> None:
+        """`compacting`: the agent may be choosing or carrying out a compaction just now, so no other is written meanwhile:
+        it alone writes them, and the host serves one turn of a conversation at a time (the gateway looks at `session.append`).
+        """
         if self._dice.random() >= often:
             return
         match self._dice.randrange(6):
@@ -326,7 +328,7 @@ class Ordeal:
                 self._stopped = True
                 self.log(SystemNote("The person stopped this turn.", about="stop"))
             case 4:
-                self.log(self._strange() if reading or self._dice.random() < 0.7 else self._compaction())
+                self.log(self._strange() if compacting or self._dice.random() < 0.7 else self._compaction())
             case _:
                 raise Killed
 

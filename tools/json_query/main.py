@@ -21,9 +21,8 @@ SCHEMA: dict[str, object] = {
         "path": {"type": "string", "minLength": 1},
         "query": {
             "type": "string",
-            "description": "a path: `.` the whole, `.name`, `.\"odd name\"`, `[0]`, `[-1]`, `[2:5]`, `[]` every element or "
-            "value, `..name` at any depth, `[?.size > 10]` those for which it holds (== != < <= > >= ~ for 'contains'); then "
-            "` | keys`, ` | length`, ` | type`, ` | unique`, ` | count`. Default: the outline of the file.",
+            "description": "`.` the whole, `.name`, `.\"odd name\"`, `[0]`, `[-1]`, `[2:5]`, `[]` each, `..name` at any depth, "
+            "`[?.size > 10]` (== != < <= > >= ~ contains); then ` | keys` (length, type, unique, count). Default: the outline",
         },
     },
     "required": ["path"],
@@ -35,8 +34,7 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="json_query",
-        description="Look into a JSON or JSON Lines file: its outline, or the values a query leads to, each with its path. "
-        "Use it instead of reading a large one.",
+        description="Look into a JSON or JSON Lines file rather than read it: its outline, or a query's values with their paths.",
         input_schema=SCHEMA,
         group="data",
         mutating=False,

@@ -26,7 +26,7 @@ SCHEMA: dict[str, object] = {
             "type": "integer",
             "minimum": 1,
             "maximum": MAX_DEPTH,
-            "description": "levels of nesting; default 2",
+            "description": "levels; default 2",
         },
     },
     "required": ["path"],
@@ -38,8 +38,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="outline",
-        description="Classes and functions of a source file with signatures and line ranges, headings of Markdown. Use it "
-        "before reading a long file, then read the lines you need. Exact for Python, by patterns elsewhere.",
+        description="Classes and functions of a source file with signatures and lines, Markdown's headings: before you read a "
+        "long file. Exact for Python, by patterns elsewhere.",
         input_schema=SCHEMA,
         group="code",
         mutating=False,

@@ -19,7 +19,7 @@ _CONDITION: dict[str, object] = {
     "properties": {
         "column": {"type": "string"},
         "op": {"type": "string", "enum": list(sums.TESTS)},
-        "value": {"type": ["string", "number", "boolean", "null"]},
+        "value": {},
     },
     "required": ["column", "op"],
     "additionalProperties": False,
@@ -29,14 +29,13 @@ SCHEMA: dict[str, object] = {
     "properties": {
         "path": {"type": "string", "minLength": 1},
         "format": {"type": "string", "enum": list(reading.FORMATS)},
-        "where": {"type": "array", "items": _CONDITION, "maxItems": 20, "description": "all must hold"},
+        "where": {"type": "array", "items": _CONDITION, "maxItems": 20},
         "columns": {"type": "array", "items": {"type": "string"}, "maxItems": 100},
-        "sort": {"type": "string", "description": "a column; -column: the largest first"},
+        "sort": {"type": "string", "description": "column, or -column: largest first"},
         "group_by": {"type": "array", "items": {"type": "string"}, "maxItems": 10},
         "sum_up": {
             "type": "array",
             "maxItems": 20,
-            "description": "one line a group, or for all rows",
             "items": {
                 "type": "object",
                 "properties": {"what": {"type": "string", "enum": list(sums.SUMS)}, "column": {"type": "string"}},
@@ -55,8 +54,8 @@ def describe() -> ToolManifest:
     """What the model is told of this tool."""
     return ToolManifest(
         name="table",
-        description="Look into a table (CSV, TSV, JSON Lines): the path alone shows its columns and first rows, the rest the "
-        "rows or sums you need. Use it instead of reading a large data file or writing a script.",
+        description="Look into a table (CSV, TSV, JSON Lines) rather than read it or write a script: the path alone shows its "
+        "columns and first rows. All of where must hold; sum_up gives a line a group, or one.",
         input_schema=SCHEMA,
         group="data",
         mutating=False,

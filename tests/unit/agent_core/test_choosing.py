@@ -192,6 +192,17 @@ def test_only_the_middle_is_eligible(agent: SimpleNamespace) -> None:
     assert shed == [event["seq"] for event in found.messages()[5:-4]]
 
 
+def test_results_go_with_their_call_though_a_summary_stands_between(agent: SimpleNamespace) -> None:
+    """A rewritten agent may have recorded a span that ended within a round."""
+    events = conversation([("calls", 3, 400), ("words", 1, 400), ("words", 1, 40)])
+    [first, *others] = [event["seq"] for event in events if event["kind"] == "tool-result"]
+    last = len(events) + 1
+    events = [event for event in events if event["seq"] != first]
+    events.append({"seq": last, "kind": "compaction", "body": {"spans": [[first, first]], "summary": "wrong"}})
+    found = Compacted(agent, events, 0, 2, 1)
+    assert {event["seq"] for event in found.events if found.hidden(event)} >= set(others)
+
+
 def test_an_earlier_summary_is_summed_up_with_what_follows_it(agent: SimpleNamespace) -> None:
     events = conversation([("words", 1, 400)] * 8)
     last = len(events) + 1

@@ -162,7 +162,7 @@ def test_37_rules_of_the_project_are_in_the_system_prompt_before_and_after(run: 
 
 def test_44_45_46_what_is_not_a_message_is_told_anew(run: Run) -> None:
     host, begin = host_with(ordinary)
-    grown(host)
+    grown(host, rounds=10)
     told = {
         "seq": len(host.events),
         "values": {

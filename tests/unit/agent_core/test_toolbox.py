@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.native_guest import shipped_tools
+
 OUTLINE = {"name": "outline", "description": "Outline.", "group": "extra", "mutating": False,
            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}  # fmt: skip
 DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
@@ -36,7 +38,9 @@ def test_a_writing_mode_has_all_tools_and_a_reading_one_no_changing_ones(box: An
 
 
 def test_39_a_mode_that_does_not_say_it_may_write_is_read_only(agent: SimpleNamespace) -> None:
-    assert [agent.toolbox.read_only(mode) for mode in ({}, {"id": "agent"}, {"read_only": None}, {"read_only": 0})] == [True] * 4
+    assert [agent.toolbox.read_only(mode) for mode in ({}, {"id": "agent"}, {"read_only": None}, {"read_only": 0})] == [
+        True
+    ] * 4
     assert agent.toolbox.read_only({"id": "agent", "read_only": False}) is False
 
 
@@ -48,7 +52,9 @@ def test_126_a_changing_call_in_a_read_only_mode_is_answered_not_run(box: Any, n
 
 
 def test_definitions_are_the_same_bytes_whatever_the_registrys_order(box: Any) -> None:
-    assert json.dumps(box(False, OUTLINE, DEPLOY).definitions()) == json.dumps(box(False, DEPLOY, OUTLINE).definitions())
+    assert json.dumps(box(False, OUTLINE, DEPLOY).definitions()) == json.dumps(
+        box(False, DEPLOY, OUTLINE).definitions()
+    )
 
 
 def test_a_guest_cannot_take_the_place_of_a_built_in_tool(box: Any) -> None:
@@ -84,7 +90,11 @@ def test_an_unknown_tool_is_answered_with_the_tools_there_are(box: Any) -> None:
         ("read", {"path": "f", "lines": 3}, ["`lines`", "offset (optional)"]),
         ("search", {"pattern": "x", "mode": "all"}, ["`mode`", "content, files, count"]),
         ("edit", {"path": "f", "old_text": "", "new_text": "x"}, ["`old_text`", "empty"]),
-        ("edit", {"path": "f", "old_text": "a", "new_text": "b", "replace_all": "often"}, ["`replace_all`", "true or false"]),
+        (
+            "edit",
+            {"path": "f", "old_text": "a", "new_text": "b", "replace_all": "often"},
+            ["`replace_all`", "true or false"],
+        ),
         ("remember", {"key": "k" * 81, "content": "x"}, ["`key`", "81", "80"]),
         ("run", {"command": ["ls"]}, ["`command`", "text", "a list"]),
         ("run", {"command": None}, ["`command`"]),
@@ -134,9 +144,43 @@ def test_every_built_in_operation_is_one_the_host_knows_with_just_these_argument
 
 
 def test_the_built_in_schemas_are_json_schema_of_the_kind_that_is_checked(agent: SimpleNamespace) -> None:
-    known = {"type", "description", "enum", "minimum", "minLength", "maxLength"}
-    for tool in agent.catalog.BUILTIN:
+    known = {"type", "items", "description", "hint", "enum", "choices", "minimum", "maximum", "minLength", "maxLength"}
+    for tool in agent.toolbox.OWN:
         assert tool.schema["additionalProperties"] is False
         assert set(tool.schema["required"]) <= set(tool.schema["properties"])
         for schema in tool.schema["properties"].values():
-            assert set(schema) <= known and schema["description"]
+            assert set(schema) <= known and schema["type"]
+    for tool in agent.catalog.BUILTIN:
+        for name, schema in tool.schema["properties"].items():
+            assert schema.get("description") or schema.get("hint"), (
+                f"{tool.name}.{name}: whoever gets it wrong is told nothing"
+            )
+
+
+def test_what_only_the_check_needs_is_not_sent(agent: SimpleNamespace) -> None:
+    """A hint is told to whoever got the argument wrong; a choice counts although another tool's text names it."""
+    sent = json.dumps([tool.definition() for tool in agent.toolbox.OWN])
+    assert not any(f'"{word}":' in sent for word in ("hint", "choices", "minimum", "maxLength", "additionalProperties"))
+    own = {tool.name: tool for tool in agent.toolbox.OWN}
+    assert own["recall"].definition()["input_schema"]["properties"]["scope"] == {"type": "string"}
+    with pytest.raises(agent.validate.Invalid, match="conversation, project"):
+        agent.validate.checked("recall", own["recall"].schema, {"scope": "world"})
+
+
+def test_a_guests_argument_may_be_called_as_a_keyword_is(agent: SimpleNamespace) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"hint": {"type": "string"}, "minimum": {"type": "integer", "minimum": 1}},
+    }
+    assert agent.schemas.on_the_wire(schema)["properties"] == {
+        "hint": {"type": "string"},
+        "minimum": {"type": "integer"},
+    }
+
+
+def test_all_tools_that_ship_fit_twenty_kib(agent: SimpleNamespace) -> None:
+    """Every request carries them all where grouping is off: one that is added is paid for by words elsewhere."""
+    registry = shipped_tools()
+    assert len(registry) >= 4
+    whole = agent.toolbox.Toolbox(registry, False, "agent").definitions()
+    assert agent.toolbox.size(whole) <= 20 * 1024
