@@ -6,7 +6,7 @@ ONLY ?=
 JOBS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n < 8 ? n : 8)))
 export PYTHON VENV
 
-.PHONY: pictures run test test-all bench lint lock setup venv mutate clean
+.PHONY: pictures run test groups test-all bench lint lock setup venv mutate clean
 
 venv:
 	@scripts/bootstrap
@@ -22,6 +22,9 @@ test: setup  ## the suite, a file a process at a time (JOBS=1: one after the oth
 
 test-all: setup  ## the long ones too
 	@$(BIN)/python -m pytest
+
+groups: setup  ## limits of control groups under a kernel of its own (root, linux.uml)
+	@PYTHON=$(BIN)/python scripts/groups
 
 bench: setup  ## one JSON line a figure; ONLY=prefix chooses
 	@$(BIN)/python -m bench $(ONLY)

@@ -6,7 +6,7 @@ come as lines on control, each answered by one line of JSON on status:
     mark          a command is about to start; who is here now is not part of it    {"answer": "mark"}
     end           kill the command's processes, whatever they did to get away       {"answer": "end", "left": n}
     signal N      send signal N to them                                             {"answer": "signal", "count": n}
-    count         how many of them live                                             {"answer": "count", "count": n}
+    count         how many of them live, and starved since the mark  {"answer": "count", "count": n, "starved": n}
 
 Unasked it says {"started": true, "unlimited": why or ""} once the shell runs, and {"event": "threads"} after it ended a command
 that had too many threads. When the shell itself ends, when control ends, or on a line it does not know, everything below it is
@@ -43,6 +43,7 @@ class Attendant(Supervisor):
         self._pending = b""
         self._watching = False
         self._family: tree.Family | None = None
+        self._starved_before = 0
 
     def _wait(self, woken: int, deadline: float, baseline: int) -> str:
         """Serve orders until the shell ends ("exit"), is ended ("asked"), or nobody is there any more ("parent")."""
@@ -83,6 +84,7 @@ class Attendant(Supervisor):
         family = self._family
         if word == "mark":
             family.mark()
+            self._starved_before = self._group.starved()
             self._watching = True
             self._say(answer=word)
         elif word == "end":
@@ -92,7 +94,7 @@ class Attendant(Supervisor):
         elif word == "count":
             count = len(family.newer())
             self._watching = count > 0  # an idle shell needs no looking after
-            self._say(answer=word, count=count)
+            self._say(answer=word, count=count, starved=self._group.starved() - self._starved_before)
         else:
             return False
         return True

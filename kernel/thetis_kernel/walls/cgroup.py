@@ -116,11 +116,19 @@ class Group:
             return str(error.strerror)
         return ""
 
-    def end(self) -> int:
-        """Kill whoever is in it, remove it; how many the kernel killed for want of memory."""
+    def starved(self) -> int:
+        """How many of it the kernel has killed for want of memory."""
         if not self._path:
             return 0
         counted = dict(line.split()[:2] for line in _read(f"{self._path}/memory.events").splitlines() if " " in line)
+        killed = counted.get("oom_kill", "0")
+        return int(killed) if killed.isdigit() else 0
+
+    def end(self) -> int:
+        """Kill whoever is in it, remove it; `starved` before that."""
+        if not self._path:
+            return 0
+        starved = self.starved()
         until = time.monotonic() + _GONE_WITHIN_S
         while not _remove(self._path) and time.monotonic() < until:
             try:
@@ -128,8 +136,7 @@ class Group:
             except OSError:
                 break  # `tree.end` has killed them all already; an empty group that stays is swept later
             time.sleep(0.002)
-        killed = counted.get("oom_kill", "0")
-        return int(killed) if killed.isdigit() else 0
+        return starved
 
 
 def _path(root: str, own: str) -> str:

@@ -163,6 +163,7 @@ class Listener:
             self._marked = True
         elif line.get("answer") == "count" and run is not None:
             run.left = line["count"]
+            run.starved = line["starved"]
             if self._counting:
                 self._finish(run)
         elif line.get("event") == "threads" and run is not None:

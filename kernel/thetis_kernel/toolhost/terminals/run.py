@@ -54,6 +54,8 @@ class Run:
         self.timed_out = self.cancelled = self.crowded = False
         self.left = 0
         """Processes of it that go on after its end."""
+        self.starved = 0
+        """Processes that the kernel ended because all that runs in the terminal had too much memory."""
         self.notes: list[str] = []
         self._marker = Marker(self.nonce)
         self._plain = PlainText()
@@ -141,6 +143,8 @@ class Run:
         notes = list(self.notes)
         if self.crowded:
             notes.append("Ended: it had too many threads and processes at once.")
+        if self.starved and self.done:
+            notes.append(f"{self.starved} process(es) were ended for want of memory: a terminal has a limit.")
         if self.left and self.done:
             notes.append(f"{self.left} process(es) it started still run in this terminal.")
         if self._capture.trouble:
