@@ -23,9 +23,9 @@ from thetis_tui.asking import Asking
 from thetis_tui.door import Connect, Door
 from thetis_tui.fatal import Fatal
 from thetis_tui.finding import Finding
+from thetis_tui.hearing import Hearing
 from thetis_tui.keeping import Keeper
 from thetis_tui.leaving import Leaving
-from thetis_tui.logs import Logs
 from thetis_tui.messages import Told
 from thetis_tui.notices import Level, Notices
 from thetis_tui.performing import Performing
@@ -34,14 +34,9 @@ from thetis_tui.sanitise import visible
 from thetis_tui.screens.living import Living
 from thetis_tui.screens.main import SIDEBAR_FROM, Desk
 from thetis_tui.speech import Speech
-from thetis_tui.state import NEW, State
+from thetis_tui.state import State
 from thetis_tui.themes import THEMES
-from thetis_tui.widgets.agents import AgentsStrip
-from thetis_tui.widgets.composer import Offer
 from thetis_tui.widgets.conversation import ConversationView
-from thetis_tui.widgets.prompt import Prompt
-from thetis_tui.widgets.sidebar import Sidebar
-from thetis_tui.widgets.welcome import Choice
 
 if TYPE_CHECKING:
     from thetis_kernel.client import GatewayClient
@@ -59,7 +54,7 @@ _TAIL = 60
 """Events read to learn how an opened conversation's turn stands and what was said last."""
 
 
-class ThetisApp(Performing, Fatal, Logs, App[int]):
+class ThetisApp(Performing, Fatal, Hearing, App[int]):
     """`connect` starts or finds the gateway; it is awaited after the first paint and again on "connect again"."""
 
     CSS_PATH = "thetis.tcss"
@@ -68,6 +63,7 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="thetis.quit"),
         Binding("ctrl+c", "interrupt", "Copy, or quit when pressed twice", show=False, priority=True),
+        Binding("f1", "help", "Help on the page you are on", show=False),
     ]
 
     def __init__(
@@ -297,43 +293,6 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
         self.speech.learn_queue(view.session)
         self.refresh_views()
 
-    # --- what widgets say
-
-    @on(Prompt.Sent)
-    def _entered(self, event: Prompt.Sent) -> None:
-        self.speech.say(event.text, event.completion)
-
-    @on(Prompt.Pressed)
-    def _pressed(self, event: Prompt.Pressed) -> None:
-        if event.what == "example":
-            self.desk.next_example()
-        else:
-            self.perform(event.what)
-
-    @on(Offer.Toggled)
-    def _toggled(self) -> None:
-        self.perform("include")
-
-    @on(Sidebar.Chosen)
-    def _chosen(self, event: Sidebar.Chosen) -> None:
-        self.perform("new") if event.session == NEW else self.show(event.session)
-
-    @on(AgentsStrip.Chosen)
-    def _of_agent(self, event: AgentsStrip.Chosen) -> None:
-        self.show(event.child)
-
-    @on(Choice.Chosen)
-    def _suggested(self, event: Choice.Chosen) -> None:
-        if event.session:
-            self.show(event.session)
-        else:
-            self.desk.prompt.put(event.text)
-            self.desk.prompt.focus()
-
-    @on(ConversationView.Failed)
-    def _failed(self, event: ConversationView.Failed) -> None:
-        self.fail(event.error)
-
     # --- leaving
 
     async def action_quit(self) -> None:
@@ -358,12 +317,17 @@ class ThetisApp(Performing, Fatal, Logs, App[int]):
         if await self.leaving.ask():
             self.exit(0)
 
+    def hang_up(self) -> None:
+        """The terminal is gone: what runs goes on without a screen."""
+        self.leaving.detach = True
+        self.exit(0)
+
 
 def run(
     connect: Connect,
     *,
     conversation: str = "",
-    leave: Callable[[], Awaitable[None]] | None = None,
+    leave: Callable[[bool], Awaitable[None]] | None = None,
     left: Callable[[str], None] | None = None,
     theme: str = "thetis-dark",
     keep: Path | None = None,
@@ -373,7 +337,8 @@ def run(
 
     `connect` is awaited in this function's event loop after the first paint. `conversation`: an id or prefix to open.
     `keep`: a file for drafts and the like, None for none. `theme` and `notices` as the settings name them.
-    `leave` is awaited after the screen is gone, on every way out; then `left` is told the conversation looked at last.
+    After the screen is gone, on every way out, `left` is told the conversation looked at last; then `leave(detach)` is
+    awaited: `detach`, what runs is to run on without a screen.
     """
     from thetis_tui.fatal import end_on_signals
 
@@ -381,19 +346,17 @@ def run(
     app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep, notices=notices)
 
     async def main() -> None:
-        with end_on_signals(lambda: app.exit(0)):
+        with end_on_signals(lambda: app.exit(0), app.hang_up):
             try:
                 await app.run_async()
             finally:
                 app.keep_now()
                 app.speech.outbox.close()
                 app.door.close()
+                if left is not None and app.state.current:
+                    left(app.state.current)
                 if leave is not None:
-                    await leave()
+                    await leave(app.leaving.detach)
 
-    try:
-        asyncio.run(main())
-    finally:
-        if left is not None and app.state.current:
-            left(app.state.current)
+    asyncio.run(main())
     return app.return_code or 0

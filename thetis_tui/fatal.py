@@ -52,12 +52,12 @@ def farewell(error: BaseException) -> str:
 
 
 @contextmanager
-def end_on_signals(leave: Callable[[], None]) -> Iterator[None]:
-    """Within: SIGTERM and SIGHUP end the app in order, so that the terminal's modes are restored."""
+def end_on_signals(leave: Callable[[], None], hang_up: Callable[[], None]) -> Iterator[None]:
+    """Within: SIGTERM (`leave`) and SIGHUP (`hang_up`) end the app in order, so that the terminal's modes are restored."""
     loop = asyncio.get_running_loop()
-    caught = (signal.SIGTERM, signal.SIGHUP)
-    for number in caught:
-        loop.add_signal_handler(number, leave)
+    caught = {signal.SIGTERM: leave, signal.SIGHUP: hang_up}
+    for number, what in caught.items():
+        loop.add_signal_handler(number, what)
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ Must not know what the dialog looks like, nor how the program ends.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
@@ -19,9 +20,13 @@ _CHANGED = "changed"
 
 
 class Leaving:
-    """`ask` says whether to go now; `look` is called whenever what runs may have changed."""
+    """`ask` says whether to go now; `look` is called whenever what runs may have changed.
+
+    `detach`: what runs is to run on when the screen has gone.
+    """
 
     def __init__(self, app: ThetisApp) -> None:
+        self.detach = False
         self._app = app
         self._open: tuple[Screen[str], list[str]] | None = None
 
@@ -30,7 +35,7 @@ class Leaving:
         from thetis_tui.screens.dialog import leave_dialog
 
         app, answer = self._app, ""
-        while answer != "stop" and (live := self._live()):
+        while answer not in ("stop", "detach") and (live := self._live()):
             dialog = leave_dialog([title_of(app.state.conversations[session]) for session in live])
             self._open = dialog, live
             try:
@@ -43,6 +48,9 @@ class Leaving:
                 return False
             if not answer:
                 return False
+        if answer == "detach":
+            self.detach = True
+            return True
         await asyncio.gather(*(app.ask(app.client.stop(session)) for session in self._live()))
         return True
 
@@ -55,6 +63,7 @@ class Leaving:
                 dialog.dismiss(_CHANGED)
 
     def _live(self) -> list[str]:
-        """Conversations whose turns end with this program."""
+        """Conversations whose turns end with this program: those of a gateway in another process do not."""
         state = self._app.state
-        return [conversation.id for conversation in state.running()] if state.link == "ready" else []
+        own = state.status is None or state.status.pid in (0, os.getpid())
+        return [conversation.id for conversation in state.running()] if state.link == "ready" and own else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,17 +90,22 @@ def test_the_terminal_is_given_back(world: World, terminal: Terminal) -> None:
         assert terminal.raw.rfind(b"\x1b[?" + mode + b"l") > terminal.raw.rfind(b"\x1b[?" + mode + b"h")
 
 
-def test_a_hang_up_loses_nothing(world: World, terminal: Terminal) -> None:
+def test_a_hang_up_detaches_and_loses_nothing(world: World, terminal: Terminal) -> None:
+    """The turn goes on without a screen; what stops that gateway parks it, and each turn has its one end."""
     terminal.wait("Thetis")
     terminal.type("rehearse: slow 60000 ms\r")
     terminal.wait("conv/")
-    import os
-
     os.kill(terminal.pid, signal.SIGHUP)
     terminal.finish()
+    try:
+        seen = json.loads(world.run("daemon", "status", "--json").stdout)
+        assert (seen["holder"], seen["running"]) == ("detached", 1)
+    finally:
+        world.run("daemon", "stop", "--now")
     [line] = json.loads(world.run("ls", "--json").stdout)
     log = world.log(line["id"])
-    assert [e["kind"] for e in log].count("turn-finished") == [e["kind"] for e in log].count("turn-started")
+    assert [e["kind"] for e in log].count("turn-finished") == [e["kind"] for e in log].count("turn-started") == 1
+    assert [e["body"]["stopped_by"] for e in log if e["kind"] == "turn-finished"] == ["restarted"]
 
 
 def test_text_of_strangers_does_not_steer_the_terminal(world: World, terminal: Terminal) -> None:

@@ -202,15 +202,17 @@ def conflict_dialog(target: str, files: str) -> Dialog[bool]:
 
 
 def leave_dialog(titles: list[str]) -> Dialog[str]:
-    """Whether to stop the running turns and go: stop, or "" (keep looking)."""
+    """Whether to go, and what becomes of the running turns: stop, detach (they run on), or "" (keep looking)."""
     shown = "\n".join(f"  {title}" for title in titles[:5])
     more = f"\n  and {len(titles) - 5} more" if len(titles) > 5 else ""
     one = len(titles) == 1
     return Dialog(
         "Still running" if one else f"{len(titles)} turns are running",
-        f"{shown}{more}\n\nWhat was done so far is kept; the next message takes it up from there.",
+        f"{shown}{more}\n\nStopped, what was done so far is kept, and the next message takes it up from there. Running on, the "
+        "next `thetis` shows how it went.",
         [
             Option("k", "Keep looking", ""),
+            Option("d", "Let it run on and quit" if one else "Let them run on and quit", "detach"),
             Option("s", "Stop it and quit" if one else "Stop them all and quit", "stop"),
         ],
         "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from thetis_kernel.errors import ThetisError, UsageError
 
@@ -25,9 +26,7 @@ def dispatch(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     match arguments.command:
         case None:
-            from thetis_kernel.cli.screen import screen
-
-            return screen(arguments)
+            return _screen(arguments)
         case "run":
             from thetis_kernel.cli.run import run
 
@@ -36,6 +35,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.daemon import daemon
 
             return daemon(arguments)
+        case "connect":
+            from thetis_kernel.cli.connect import connect
+
+            return connect(arguments)
         case "ls":
             from thetis_kernel.cli.listing import ls
 
@@ -100,6 +103,19 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.doctor import doctor
 
             return doctor(arguments)
+
+
+def _screen(arguments: argparse.Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("The screen needs a terminal.", hint='Without one, use: thetis run "..."')
+    from thetis_kernel.cli.launcher import launched
+
+    def work(let_go: Callable[[], None]) -> int:
+        from thetis_kernel.cli.screen import screen
+
+        return screen(arguments, let_go)
+
+    return launched(work)
 
 
 def _told(error: ThetisError, status: int) -> int:

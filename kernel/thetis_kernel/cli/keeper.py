@@ -9,17 +9,16 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
+
+from thetis_kernel.cli.apart import blank_environment, readable, restore_environment
 
 MOST = 3
 WITHIN_S = 60.0
 CRASHED = 70
 """The exit status of a program that met an error of its own (sysexits.h)."""
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT)
-_DUMPABLE = 4
-"""PR_SET_DUMPABLE, prctl(2)."""
 
 
 def keep(work: Callable[[bool], int]) -> int:
@@ -28,9 +27,12 @@ def keep(work: Callable[[bool], int]) -> int:
     while True:
         child = os.fork()
         if child == 0:
-            _readable(True)  # the daemon and its children look into their own /proc
+            if deaths:
+                readable(True)  # the daemon and its children look into their own /proc
+                restore_environment()
             return work(bool(deaths))
-        _readable(False)
+        blank_environment()  # the keeper holds it for the next start, keys too
+        readable(False)
         status = _wait(child)
         if status >= 0 and status != CRASHED:
             return status
@@ -53,11 +55,3 @@ def _wait(child: int) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _readable(yes: bool) -> None:
-    """The keeper holds the environment for the next start, keys too: no other process may read it (/proc/PID/environ, mem)."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None, use_errno=True).prctl(_DUMPABLE, int(yes), 0, 0, 0)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thetis_kernel.cli.attach import Reached
+from thetis_kernel.cli.attach import Reached, attach_again
 from thetis_kernel.cli.reach import locate, reach
 from thetis_kernel.client import GatewayClient
-from thetis_kernel.errors import RootError, UsageError
+from thetis_kernel.errors import DeadlineExceeded, PeerGone, RootError
 from thetis_kernel.protocol.ids import short
 
+if TYPE_CHECKING:
+    from thetis_kernel.gateway.gateway import Gateway
 
-def screen(arguments: argparse.Namespace) -> int:
-    """Open the screen; its exit status."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("The screen needs a terminal.", hint='Without one, use: thetis run "..."')
+
+def screen(arguments: argparse.Namespace, let_go: Callable[[], None]) -> int:
+    """Open the screen; its exit status. `let_go` leaves the terminal, for a gateway that goes on without it."""
     try:
         paths, loaded = locate(arguments)
     except RootError as error:
@@ -32,16 +34,36 @@ def screen(arguments: argparse.Namespace) -> int:
     opened: list[Reached] = []
 
     async def connect() -> GatewayClient:
-        found = await reach(paths, loaded, unwalled=arguments.unwalled, can_ask=True, safe=arguments.safe)
+        if opened and opened[-1].daemon:
+            with contextlib.suppress(PeerGone, DeadlineExceeded):
+                opened.append(await attach_again(paths, safe=arguments.safe))
+                return opened[-1].client
+        found = await reach(paths, loaded, unwalled=arguments.unwalled, can_ask=True, safe=arguments.safe, holder="screen")
         opened.append(found)
         return found.client
 
-    async def leave() -> None:
-        for found in opened:
-            await found.close()
+    async def leave(detach: bool) -> None:
+        own = next((found.gateway for found in opened if found.gateway is not None), None)
+        if detach and own is not None and own.turns.all_running():
+            await _go_on(own, let_go)
+        elif own is not None:
+            await own.close()
 
     return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation, keep=paths.screen,
                theme=loaded.settings.screen.theme, notices=loaded.settings.screen.notices)
+
+
+async def _go_on(gateway: Gateway, let_go: Callable[[], None]) -> None:
+    """The screen has gone, its gateway stays until nothing runs and nobody comes."""
+    from thetis_kernel.gateway.headless import LINGER_S, LogFile, Staying
+
+    count = len(gateway.turns.all_running())
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        what = "A turn runs on; `thetis` shows it" if count == 1 else f"{count} turns run on; `thetis` shows them"
+        print(f"{what}, `thetis daemon stop` ends this.", flush=True)
+    gateway.holder = "detached"
+    let_go()
+    await Staying(gateway, LogFile(gateway.paths.daemon_log), linger_s=LINGER_S).until_over()
 
 
 def _farewell(session: str) -> None:

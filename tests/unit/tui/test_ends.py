@@ -65,9 +65,9 @@ async def test_an_exception_in_a_handler_ends_with_the_sentence(
 
 
 async def test_signals_end_in_order_and_are_given_back() -> None:
-    left: list[int] = []
+    left: list[str] = []
     before = signal.getsignal(signal.SIGTERM)
-    with end_on_signals(lambda: left.append(1)):
+    with end_on_signals(lambda: left.append("left"), lambda: left.append("hung up")):
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGHUP)
         for _ in range(20):
@@ -75,7 +75,7 @@ async def test_signals_end_in_order_and_are_given_back() -> None:
             if len(left) == 2:
                 break
             await asyncio.sleep(0.01)
-    assert left == [1, 1]
+    assert left == ["left", "hung up"]
     assert signal.getsignal(signal.SIGTERM) == before
 
 

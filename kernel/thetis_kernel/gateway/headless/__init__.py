@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from thetis_kernel.gateway.headless.logfile import LogFile, log_lines
-from thetis_kernel.gateway.headless.staying import Staying
+from thetis_kernel.gateway.headless.staying import LINGER_S, Staying
 
-__all__ = ["LogFile", "Staying", "log_lines"]
+__all__ = ["LINGER_S", "LogFile", "Staying", "log_lines"]
