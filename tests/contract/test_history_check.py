@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from thetis_kernel.errors import GuestError, SessionDamaged
 from thetis_kernel.hosts.worker.checking import check_history
+from thetis_kernel.hosts.worker.runtimes import Runtimes
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.protocol.events import Assistant, Nudge, TurnStarted, User
 from thetis_kernel.protocol.worker import CheckHistory, GuestBundle, HistoryChecked, LogPage, ReadLog
@@ -69,7 +70,7 @@ def fds() -> Iterator[dict[str, int]]:
 
 
 def checked(fds: dict[str, int], code: str, channel: Channel | None = None) -> HistoryChecked:
-    return check_history(_ask(code), channel or Channel(), fds)  # type: ignore[arg-type]
+    return check_history(_ask(code), channel or Channel(), Runtimes(fds))  # type: ignore[arg-type]
 
 
 def _ask(code: str) -> CheckHistory:

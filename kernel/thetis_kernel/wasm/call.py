@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,9 @@ from thetis_kernel.wasm.engine import Runtime
 from thetis_kernel.wasm.host import HostSide, Imports, OnLog
 from thetis_kernel.wasm.limits import Limits
 from thetis_kernel.wasm.output import Captured
-from thetis_kernel.wasm.settings import THREAD_STACK
+from thetis_kernel.wasm.spares import Spares
+from thetis_kernel.wasm.stage import Stage
+from thetis_kernel.wasm.threads import start_thread
 
 __all__ = ["Abort", "GuestCall", "Imports", "OnLog", "run_in_thread", "stores_opened", "stuck_calls"]
 
@@ -30,7 +31,7 @@ _opened = 0
 
 
 def stores_opened() -> int:
-    """How many stores this process has opened: every guest call opens one."""
+    """How many stores this process has opened for calls: every guest call has one of its own."""
     return _opened
 
 
@@ -46,7 +47,8 @@ class GuestCall:
     contract's parameters and returns the ok text (int for now-ms, None for log and sleep), or raises ThetisError for
     an err; a missing one answers err `unavailable`, except sys.log, now-ms, sleep and code, which have defaults.
     `on_log(source, text)`: source is a level of sys.log, "stdout" or "stderr" (at the end of the call), or "host" for
-    a failure inside an import. `workspace`: a directory the guest sees as /workspace.
+    a failure inside an import. `workspace`: a directory the guest sees as /workspace. `spares`: where a stage for it may
+    stand ready.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class GuestCall:
         *,
         workspace: Path | None = None,
         workspace_writable: bool = False,
+        spares: Spares | None = None,
     ) -> None:
         self._runtime = runtime
         self._limits = limits
@@ -67,6 +70,8 @@ class GuestCall:
         self._host = HostSide(bundle, imports, limits, self._abort, on_log)
         self._workspace = workspace
         self._workspace_writable = workspace_writable
+        self._spares = spares
+        self._stage: Stage | None = None
         self._stderr = ""
         self._future: Future[str] = Future()
         self._export = ""
@@ -78,7 +83,10 @@ class GuestCall:
         exit or abort. It runs on a thread of its own unless this one was made by `run_in_thread`.
         """
         if native.current.ours and native.current.call is None:
-            return self._run_here(export, *args)
+            try:
+                return self._run_here(export, *args)
+            finally:
+                self._leave()
         try:
             return run_in_thread(self, export, *args).result()
         except GuestError:
@@ -131,29 +139,29 @@ class GuestCall:
 
     def _call_in_fresh_store(self, args: list[str], stdout: Captured, stderr: Captured) -> Any:
         global _opened
-        limits = self._limits
-        with wasmtime.Store(engine.engine()) as store:
-            with _count_lock:
-                _opened += 1
-            self._host.store = store
-            try:
-                native.watch_deadline(store)  # before instantiate: its start functions are guest code too
-                store.set_limits(
-                    memory_size=limits.memory_mib << 20,
-                    table_elements=limits.table_elements,
-                    instances=limits.instances,
-                    tables=limits.tables,
-                    memories=limits.memories,
-                )
-                store.set_wasi(self._wasi(stdout, stderr))
-                self._host.budget.start()
-                instance = self._runtime.linker.instantiate(store, self._runtime.component)
-                function = instance.get_func(store, self._runtime.indices[self._export])
-                if function is None:
-                    raise GuestError(f"The runtime has no export {self._export}.", kind="type")
-                return native.call_export(store, function, args)
-            finally:
-                self._host.store = None
+        with _count_lock:
+            _opened += 1
+        self._host.budget.start()
+        stage = self._stage = self._ready() or Stage(self._runtime, self._limits, self._host)
+        self._host.store = stage.store
+        try:
+            function = stage.export(self._export, self._wasi(stdout, stderr))
+            if function is None:
+                raise GuestError(f"The runtime has no export {self._export}.", kind="type")
+            return native.call_export(stage.store, function, args)
+        finally:
+            self._host.store = None
+
+    def _ready(self) -> Stage | None:
+        return None if self._spares is None else self._spares.take(self._runtime, self._limits)
+
+    def _leave(self) -> None:
+        """Close the call's store, once whoever waited has its answer: that takes as long as a sixth of a call."""
+        stage, self._stage = self._stage, None
+        if stage is not None:
+            stage.close()
+            if self._spares is not None:
+                self._spares.restock()
 
     def _wasi(self, stdout: Captured, stderr: Captured) -> wasmtime.WasiConfig:
         wasi = wasmtime.WasiConfig()  # nothing inherited: no environment, arguments, stdin, files or network
@@ -215,10 +223,7 @@ class GuestCall:
 
 
 def run_in_thread(call: GuestCall, export: str, *args: str) -> Future[str]:
-    """`call.run` on a daemon thread of its own; the future has its result or its GuestError.
-
-    Never an executor: a blocked executor's thread keeps the process from exiting.
-    """
+    """`call.run` on a daemon thread of its own; the future has its result or its GuestError."""
     future = call._future
     future.set_running_or_notify_cancel()
 
@@ -230,8 +235,10 @@ def run_in_thread(call: GuestCall, export: str, *args: str) -> Future[str]:
             _settle(future, error=error)
         else:
             _settle(future, result=result)
+        finally:
+            call._leave()
 
-    _start_thread(body, f"guest-{export}")
+    start_thread(body, f"guest-{export}")
     return future
 
 
@@ -243,16 +250,3 @@ def _settle(future: Future[str], *, result: str = "", error: BaseException | Non
             future.set_exception(error)
     except InvalidStateError:
         return  # given up on before: the late outcome has nobody waiting for it
-
-
-_stack_size = threading.Lock()
-
-
-def _start_thread(body: Callable[[], None], name: str) -> None:
-    with _stack_size:  # the size is a global of the interpreter, read when a thread starts
-        before = threading.stack_size(THREAD_STACK)
-        try:
-            threading.Thread(target=body, name=name, daemon=True).start()
-        finally:
-            threading.stack_size(before)
-

@@ -20,16 +20,16 @@ from thetis_kernel.protocol.history import missing, violations
 from thetis_kernel.protocol.worker import CheckHistory, HistoryChecked
 from thetis_kernel.wasm.call import GuestCall
 from thetis_kernel.wasm.limits import AGENT_LIMITS
-from thetis_kernel.wasm.runtimes import open_runtime
 
 if TYPE_CHECKING:
+    from thetis_kernel.hosts.worker.runtimes import Runtimes
     from thetis_kernel.ipc.threads import ThreadPeer
 
 _SHOWN = 60
 """Characters of a person's words in a finding."""
 
 
-def check_history(ask: CheckHistory, peer: ThreadPeer, fds: dict[str, int]) -> HistoryChecked:
+def check_history(ask: CheckHistory, peer: ThreadPeer, runtimes: Runtimes) -> HistoryChecked:
     """Have the agent make its next request twice and judge it. A failing guest is a finding, not an error."""
     journal = GatewayJournal(peer)
     try:
@@ -39,8 +39,7 @@ def check_history(ask: CheckHistory, peer: ThreadPeer, fds: dict[str, int]) -> H
     asked: list[_Unasked] = []
     for _ in range(2):
         turn = _Unasked(journal, ask.turn)
-        runtime = open_runtime("agent", fds["runtime-agent"])
-        call = GuestCall(runtime, ask.agent.bundle, turn.imports(), AGENT_LIMITS)
+        call = GuestCall(runtimes.agent(), ask.agent.bundle, turn.imports(), AGENT_LIMITS)
         try:
             answer = call.run("handle-turn", ask.turn_json.decode())
         except GuestError as error:

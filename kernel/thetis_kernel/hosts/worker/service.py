@@ -12,6 +12,7 @@ import msgspec
 from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.checking import check_history
+from thetis_kernel.hosts.worker.runtimes import Runtimes
 from thetis_kernel.hosts.worker.setting_up import set_up
 from thetis_kernel.hosts.worker.turn import Turn
 from thetis_kernel.protocol.worker import (
@@ -50,7 +51,7 @@ class WorkerService:
     peer: ThreadPeer
 
     def __init__(self, fds: dict[str, int]) -> None:
-        self._fds = fds
+        self._runtimes = Runtimes(fds)
         self._lock = threading.Lock()
         self._turns: dict[str, Turn] = {}
         self._pool = self._terminals_of("")
@@ -65,7 +66,7 @@ class WorkerService:
     def run_turn(self, ask: RunTurn, serving: Serving) -> TurnOutcome:
         """Run one turn to its end; a second one of the same conversation at the same time is refused."""
         pool = self._terminals_of(ask.child) if ask.child else self._pool
-        turn = Turn(ask, self.peer, self._fds, pool, self._helpers, self._bell, self._written)
+        turn = Turn(ask, self.peer, self._runtimes, pool, self._helpers, self._bell, self._written)
         with self._lock:
             if any(other.child == ask.child for other in self._turns.values()):
                 raise ThetisError("This conversation already has a running turn.", code="busy")
@@ -102,7 +103,7 @@ class WorkerService:
 
     def check_history(self, ask: CheckHistory, serving: Serving) -> HistoryChecked:
         """Judge the agent's next request; beside a running turn, which does not notice."""
-        return check_history(ask, self.peer, self._fds)
+        return check_history(ask, self.peer, self._runtimes)
 
     def cancel(self, tell: CancelTurn) -> None:
         """Stop the turn it names; a stop for an older turn does nothing."""

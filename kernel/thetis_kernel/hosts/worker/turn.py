@@ -7,7 +7,6 @@ import sys
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +37,9 @@ from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.sandbox import sandbox_imports
 from thetis_kernel.wasm.call import Abort, GuestCall, run_in_thread
 from thetis_kernel.wasm.limits import AGENT_LIMITS, TOOL_LIMITS
-from thetis_kernel.wasm.runtimes import open_runtime
 
 if TYPE_CHECKING:
+    from thetis_kernel.hosts.worker.runtimes import Runtimes
     from thetis_kernel.ipc.threads import ThreadPeer
     from thetis_kernel.toolhost.bell import Bell
     from thetis_kernel.toolhost.shared import Written
@@ -61,14 +60,14 @@ STUCK_S = 5.0
 class Turn:
     """One turn. `run` blocks its thread until the agent has returned, was aborted, or is stuck."""
 
-    def __init__(self, ask: RunTurn, peer: ThreadPeer, fds: dict[str, int], pool: Pool, helpers: Helpers, bell: Bell,
+    def __init__(self, ask: RunTurn, peer: ThreadPeer, runtimes: Runtimes, pool: Pool, helpers: Helpers, bell: Bell,
                  written: Written) -> None:
         self.id = ask.turn
         self.child = ask.child
         self.inbox = Inbox()
         self._ask = ask
         self._peer = peer
-        self._fds = fds
+        self._runtimes = runtimes
         self._abort = Abort()
         self._tool_abort = Abort()
         self._journal = GatewayJournal(peer, ask.child)
@@ -126,9 +125,10 @@ class Turn:
                 **sys_imports(self._context, self._ask.agent, _diagnose),
                 **agent_imports(self._context, self._journal, self.inbox, self._complete),
             }
-            call = GuestCall(open_runtime("agent", self._fds["runtime-agent"]), self._ask.agent.bundle, imports,
-                             AGENT_LIMITS, abort=self._abort, on_log=_guest_output(self._ask.agent.aspect))
-            answer = self._wait(run_in_thread(call, "handle-turn", turn_json))
+            call = GuestCall(self._runtimes.agent(), self._ask.agent.bundle, imports, AGENT_LIMITS,
+                             abort=self._abort, on_log=_guest_output(self._ask.agent.aspect))
+            with self._runtimes.spare_tools.hold():
+                answer = self._wait(run_in_thread(call, "handle-turn", turn_json))
         except GuestError as error:
             if self._cancelled.is_set() and error.kind == "abort":
                 return TurnOutcome(stopped_by="cancelled", detail="Stopped.")
@@ -194,18 +194,14 @@ class Turn:
             raise
         return data
 
-    @cached_property
-    def _tool_runtime(self) -> Any:
-        return open_runtime("tool", self._fds["runtime-tool"])
-
     def _call_tool(self, name: str, call: str, arguments: dict[str, Any]) -> str:
         return self._minded.call(name, call, arguments)
 
     def _invoke_tool(self, guest: GuestBundle, call: str, arguments: dict[str, Any]) -> str:
         name = guest.aspect.removeprefix("tool/")
         imports = {**sys_imports(self._context, guest, _diagnose), **sandbox_imports(self._context, call, name)}
-        run = GuestCall(self._tool_runtime, guest.bundle, imports, TOOL_LIMITS, abort=self._tool_abort,
-                        on_log=_guest_output(guest.aspect))
+        run = GuestCall(self._runtimes.tool(), guest.bundle, imports, TOOL_LIMITS, abort=self._tool_abort,
+                        on_log=_guest_output(guest.aspect), spares=self._runtimes.spare_tools)
         session = str(msgspec.json.decode(self._ask.turn_json).get("session", ""))
         return run.run("invoke", session, json.dumps(arguments, ensure_ascii=False), guest.config)
 
