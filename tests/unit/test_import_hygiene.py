@@ -28,6 +28,8 @@ def loaded(first: str) -> set[str]:
     ("thetis_kernel.supervise.child", set()),
     ("thetis_kernel.toolhost.dispatch", set()),
     ("thetis_kernel.client", set()),
+    ("thetis_kernel.connectors.discord.service", set()),
+    ("thetis_kernel.cli.connect", set()),
 ])
 def test_each_process_loads_only_its_own_sdk(module: str, allowed: set[str]) -> None:
     assert loaded(f"import {module}") & (SDKS | {"apsw"}) <= allowed

@@ -1,4 +1,4 @@
-"""The words of `thetis config` and `thetis ssh`, apart from the rest of the command line for its length."""
+"""The words of `thetis config`, `ssh`, `connect` and `publish`, apart from the rest of the command line for its length."""
 
 from __future__ import annotations
 
@@ -29,3 +29,12 @@ def config_words(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
         common(one)
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     config.set_defaults(json=False, prefix="")
+
+
+def connect_words(commands: argparse._SubParsersAction[argparse.ArgumentParser], common: Common) -> None:
+    """`thetis connect discord`."""
+    connect = commands.add_parser("connect", help="open a read-only door to this root in Discord",
+                                  description="It holds the line until it is interrupted, beside a daemon or a screen. Who may "
+                                              "talk, and where the bot's token is, stands under [discord] of your own settings.")
+    connect.add_argument("to", choices=("discord",))
+    common(connect)

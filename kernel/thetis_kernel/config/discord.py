@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-Snowflake = Annotated[int, Meta(ge=1, lt=1 << 63)]
+Snowflake = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 """Discord's ids; names are chosen by anybody and mean nothing."""
 
 

@@ -71,6 +71,16 @@ SENTENCES: dict[str, str] = {
     "tools": "One block a tool, handed to that tool alone.",
     "providers": "Endpoints that speak the Messages API.",
     "models": "Models they have.",
+    "discord.token": "Where the token of the bot in Discord is: env:NAME, file:/absolute/path (0600) or keyring:service/user.",
+    "discord.mode": "The mode of every conversation over Discord; it has to be read-only.",
+    "discord.allowed_users": "Numeric ids of who may talk to the agent over Discord.",
+    "discord.admin_users": "Numeric ids of who may also let others in with /pair.",
+    "discord.allow_all_users": "Let in everybody who can write where the bot reads.",
+    "discord.require_mention": "In channels, words count when they mention the bot.",
+    "discord.free_response_channels": "Numeric ids of channels where they need not.",
+    "discord.own_conversations": "Each person of a channel has a conversation of their own.",
+    "discord.edit_interval_ms": "Milliseconds between two changes of a message while an answer is written.",
+    "discord.pairing_seconds": "How long a pairing code lives.",
 }
 """One sentence a key; a test insists that none is missing and none is left over."""
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from thetis_kernel.config.discord import Discord
 from thetis_kernel.config.modes import Effect, ModeTable
 from thetis_kernel.config.subagents import Subagents
 from thetis_kernel.config.worktree import Worktree
@@ -144,6 +145,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_groups: ToolGroups = ToolGroups()
     dependencies: Dependencies = Dependencies()
     screen: Screen = Screen()
+    discord: Discord = Discord()
     modes: dict[str, ModeTable] = {}
     tools: dict[str, dict[str, Any]] = {}
     providers: list[Provider] = []
@@ -155,7 +157,7 @@ USER_ONLY = frozenset({
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets", "dependencies",
     "approvals", "context", "modes", "tools", "providers", "models", "model.fallback", "model.by_mode",
-    "worktree", "paths", "subagents",
+    "worktree", "paths", "subagents", "discord",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 
