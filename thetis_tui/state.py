@@ -64,6 +64,8 @@ class StatusView:
     network: bool = False
     safe: bool = False
     state: str = ""
+    filled: int = -1
+    """Percent of the model's window the last request took, -1 when nobody knows."""
 
 
 @dataclass(slots=True)
@@ -89,6 +91,8 @@ class State:
     new_model: str = ""
     requests: dict[str, dict[str, e.Approval]] = field(default_factory=dict)
     with_changes: bool = False
+    prompts: dict[str, int] = field(default_factory=dict)
+    """Tokens of the last request of a conversation, where it was heard."""
     told_at: dict[str, float] = field(default_factory=dict)
     """When a conversation's line was told last, on the monotonic clock."""
     _before: str = NEW
@@ -134,6 +138,7 @@ class State:
         self.turns = {key: turn for key, turn in self.turns.items() if key in self.conversations}
 
     def _event(self, event: e.Event, began: float) -> None:
+        self._size(event)
         body = event.body if event.kind in _FOLDED else None
         turn = self.turns.get(event.session)
         match body:
@@ -164,6 +169,12 @@ class State:
             case _:
                 pass
 
+    def _size(self, event: e.Event) -> None:
+        if event.kind == "assistant" and isinstance(event.body, e.Assistant):
+            used = event.body.usage
+            if tokens := used.input + used.cache_read + used.cache_write:
+                self.prompts[event.session] = tokens
+
     def _delta(self, delta: Delta) -> None:
         turn = self.turns.get(delta.session)
         if turn is None:
@@ -183,6 +194,7 @@ class State:
     def recall(self, tail: list[e.Event]) -> None:
         """The last events of an opened conversation: how its running turn stands, and what was said before."""
         for event in tail:
+            self._size(event)
             if event.session in self.turns and event.kind in _FOLDED and event.kind not in ("approval", "user"):
                 self._event(event, self.now() - max(0, self.wall_ms() - event.ts_ms) / 1000)
         bodies = [event.body for event in tail if event.kind == "user"]
@@ -284,6 +296,11 @@ class State:
         wanted = self.conversation.model if self.conversation else self.new_model or self.status.default_model
         return next((model for model in self.status.models if model.id == wanted), None)
 
+    def filled(self) -> int:
+        """Percent of the model's window that the last request took; -1 when nobody knows."""
+        model, tokens = self.model(), self.prompts.get(self.current, 0)
+        return min(100, round(100 * tokens / model.window)) if model and model.window and tokens else -1
+
     def may_include_changes(self) -> bool:
         """Whether the next message would start a branch while the root has uncommitted changes."""
         conversation = self.conversation
@@ -308,6 +325,7 @@ class State:
             network=conversation is not None and conversation.network,
             safe=self.status is not None and self.status.safe,
             state=state,
+            filled=self.filled(),
         )
 
 

@@ -35,9 +35,18 @@ def entries_of(state: State) -> tuple[Entry, ...]:
             branch=one_line(c.branch),
             age=age(c.updated_ms, now),
             unread=c.id in state.unread,
+            doing=_doing(state, c),
         )
         for c in state.listed()
     )
+
+
+def _doing(state: State, conversation: Conversation) -> str:
+    """What runs there or waits for somebody, "" when nothing does."""
+    if _state_of(state, conversation) == "asking":
+        return "needs you"
+    turn = state.turns.get(conversation.id)
+    return turn.doing if turn is not None else "sub-agents at work" if conversation.children else ""
 
 
 def _state_of(state: State, conversation: Conversation) -> str:

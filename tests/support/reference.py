@@ -16,7 +16,7 @@ from textual.binding import Binding
 from thetis_kernel.protocol.blocks import KINDS
 
 import thetis_tui
-from thetis_tui.commands import ALL
+from thetis_tui.commands import SECTIONS
 from thetis_tui.overview import STATES
 from thetis_tui.screens.help import TYPING
 
@@ -48,14 +48,15 @@ and a reader who scrolled up is never moved. Everything can be done with the key
 
 
 def commands() -> list[str]:
-    """A table of everything a person can do."""
-    out = ["## Commands", "", "By key, by `/name` in the prompt, or by title in the palette (`ctrl+p`).", "",
-           "| key | in the prompt | what it does |", "|---|---|---|"]
-    for command in ALL:
-        keys = ", ".join(f"`{key}`" for key in command.key_names.split(", ") if key)
-        argument = f" {command.argument}" if command.argument else ""
-        slash = f"`/{command.slash}{argument}`" if command.slash else ""
-        out.append(f"| {keys} | {slash} | **{command.title}**. {command.help} |".replace("|]", "\\|]"))
+    """Tables of everything a person can do, as the help has them."""
+    out = ["## Commands", "", "By key, by `/name` in the prompt, or by title in the palette (`ctrl+p`)."]
+    for name, commands_ in SECTIONS:
+        out += ["", f"### {name}", "", "| key | in the prompt | what it does |", "|---|---|---|"]
+        for command in commands_:
+            keys = ", ".join(f"`{key}`" for key in command.key_names.split(", ") if key)
+            argument = f" {command.argument}" if command.argument else ""
+            slash = f"`/{command.slash}{argument}`" if command.slash else ""
+            out.append(f"| {keys} | {slash} | **{command.title}**. {command.help} |".replace("|]", "\\|]"))
     return out
 
 

@@ -36,18 +36,21 @@ from thetis_tui.commands.steering import Answer, Compact
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Files, FilterLog, Theme, ToPrompt, Unfold
 
-ALL: tuple[Command, ...] = (
-    NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
-    Mode(), Model(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(),
-    Agents(),
-    Rewind(), UndoRewind(), Fork(), Merge(), Apply(),
-    Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(),
-    EditPrompt(), InsertFile(),
-    Diff(), Files(), Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
-    MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile(),
-    Title(), Archive(), Delete(), Theme(), ToPrompt(), Retry(), Help(), Quit(),
+SECTIONS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("Conversations", (
+        NewConversation(), Home(), Switch(), PreviousConversation(), NextConversation(), Nth(), Back(), Search(),
+        Title(), Archive(), Delete())),
+    ("How it works for you", (Mode(), Model(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(), Agents())),
+    ("Turns", (Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), EditPrompt(), InsertFile())),
+    ("Its branch and its past", (Diff(), Files(), Rewind(), UndoRewind(), Fork(), Merge(), Apply())),
+    ("Looking", (
+        Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+        MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile())),
+    ("The program", (Theme(), ToPrompt(), Retry(), Help(), Quit())),
 )
+"""What belongs together, under what the help says above it."""
+ALL: tuple[Command, ...] = tuple(command for _, commands in SECTIONS for command in commands)
 BY_ID: dict[str, Command] = {command.id: command for command in ALL}
 BY_SLASH: dict[str, Command] = {command.slash: command for command in ALL if command.slash}
 
-__all__ = ["ALL", "BY_ID", "BY_SLASH", "Command"]
+__all__ = ["ALL", "BY_ID", "BY_SLASH", "SECTIONS", "Command"]

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 class Help(Command):
     id = "help"
     title = "Help"
-    help = "Show every command and key; ? in an empty prompt does the same."
+    help = "Show every command and key, those of the page you are on first; ? in an empty prompt does the same."
     keys = "f1"
     slash = "help"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:
-        from thetis_tui.screens.help import HelpScreen
+        from thetis_tui.screens.help import HelpScreen, keys_of
 
-        app.push_screen(HelpScreen())
+        if isinstance(app.screen, HelpScreen):
+            return
+        here = [] if app.screen is app.desk else keys_of(app.screen, app.focused)
+        app.push_screen(HelpScreen(lambda command: command.applies(app), here))
 
 
 class Retry(Command):

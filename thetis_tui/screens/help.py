@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from textual.content import Content
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from thetis_tui.commands import ALL
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from thetis_tui.commands import ALL, SECTIONS, Command
 from thetis_tui.lines import Line, prefixed, wrapped
 from thetis_tui.screens.reading import ReadingScreen
 
@@ -20,31 +26,69 @@ TYPING = (
     ("ctrl+c twice, ctrl+d", "quit (ctrl+d only when nothing is typed)"),
     ("ctrl+p", "everything, by name"),
 )
-_COLUMN = 24
+_NAMES = {"escape": "esc", "slash": "/", "question_mark": "?"}
+_COLUMN = 26
+_NARROW = 60
+"""Cells from which keys have a column of their own."""
 
 
 class HelpScreen(ReadingScreen):
-    """The page over the desk."""
+    """The page over whatever is looked at. `applies`: whether a command makes sense now; the others stand there grey.
+    `here`: keys of the page it covers, and what they do."""
 
     heading = "Help"
 
+    def __init__(
+        self, applies: Callable[[Command], bool] = lambda _: True, here: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        super().__init__()
+        self._here = here
+        self._applies = {command.id: applies(command) for command in ALL}
+
     def lines(self, width: int) -> list[Line]:
-        out = [Line(Content.styled("Typing", "bold $text-accent"))]
-        for keys, text in TYPING:
-            out += _entry(keys, text, width)
-        out += [Line(), Line(Content.styled("Commands", "bold $text-accent"))]
-        for command in ALL:
-            slash = f"/{command.slash}{' ' + command.argument if command.argument else ''}" if command.slash else ""
-            keys = ", ".join(part for part in (command.key_names, slash) if part)
-            out += _entry(keys or "ctrl+p", f"{command.title}. {command.help}", width)
+        out: list[Line] = []
+        if self._here:
+            out.append(_title("On this page"))
+            for keys, words in self._here:
+                out += _entry(keys, Content(words), width)
+            out.append(Line())
+        out.append(_title("Typing"))
+        for keys, words in TYPING:
+            out += _entry(keys, Content(words), width)
+        for name, commands in SECTIONS:
+            out += [Line(), _title(name)]
+            for command in commands:
+                slash = f"/{command.slash}{' ' + command.argument if command.argument else ''}" if command.slash else ""
+                keys = ", ".join(part for part in (command.key_names, slash) if part)
+                here = self._applies[command.id]
+                text = Content.assemble((command.title, "bold" if here else "$text-muted"), (f"  {command.help}", "$text-muted"))
+                out += _entry(keys or "ctrl+p", text, width, "$text-accent" if here else "$text-muted")
+        if not all(self._applies.values()):
+            out += [Line(), *wrapped(Content.styled("Grey: not now, or not in this conversation.", "$text-muted"), width)]
         return out
 
 
-def _entry(keys: str, text: str, width: int) -> list[Line]:
-    column = _COLUMN if width >= 60 else 2
+def keys_of(screen: Screen[Any], focused: Widget | None) -> list[tuple[str, str]]:
+    """The keys a page and the part of it that has the cursor say of themselves, each key once."""
+    out: dict[str, str] = {}
+    for node in (focused, screen):
+        for cls in type(node).__mro__ if node is not None else ():
+            own = cls.__module__.startswith("thetis_tui") and vars(cls).get("BINDINGS")
+            for binding in own or ():
+                if isinstance(binding, Binding):
+                    out.setdefault(binding.description, ", ".join(_NAMES.get(key, key) for key in binding.key.split(",")))
+    return [(keys, text) for text, keys in out.items()]
+
+
+def _title(words: str) -> Line:
+    return Line(Content.styled(words, "bold $text-secondary"))
+
+
+def _entry(keys: str, text: Content, width: int, colour: str = "$text-accent") -> list[Line]:
+    column = _COLUMN if width >= _NARROW else 2
     pad = Content(" " * column)
-    body = wrapped(Content(text), max(8, width - column))
-    label = Content.styled(keys, "$text-accent")
+    body = wrapped(text, max(8, width - column))
+    label = Content.styled(keys, colour)
     if len(keys) > column - 2:
         return [Line(label), *prefixed(body, pad, pad)]
     return prefixed(body, label.pad_right(column - len(keys)), pad)

@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from thetis_kernel.errors import ThetisError
 
 from thetis_tui.commands import BY_ID
+from thetis_tui.keyline import key_line
 from thetis_tui.overview import Card, Found, cards_of, found_of, tally
 from thetis_tui.sanitise import one_line
 from thetis_tui.text import cut, plural
@@ -32,8 +33,8 @@ _PAUSE = 0.12
 _TICK = 1.0
 """Seconds between two looks while something runs: elapsed times are in seconds."""
 KEYS: tuple[tuple[str, str, str], ...] = (
-    ("enter", "open", ""), ("/", "search", ""), ("n", "new", "new"), ("f", "fork", "fork"), ("r", "rename", "title"),
-    ("a", "archive", "archive"), ("d", "delete", "delete"), ("v", "archived too", ""), ("esc", "back", ""),
+    ("enter", "open", ""), ("/", "search", ""), ("n", "new", "new"), ("r", "rename", "title"), ("a", "archive", "archive"),
+    ("d", "delete", "delete"), ("f", "fork", "fork"), ("v", "archived too", ""), ("esc", "back", ""),
 )
 """(key, word, the command it performs on the conversation under the cursor); the line at the foot."""
 
@@ -121,16 +122,9 @@ class HomeScreen(Screen[None]):
         return cards_of(self.thetis.state, self.input.value, archived=self.archived)
 
     def _keys(self, width: int) -> Content:
-        line = Content()
-        for key, word, command in KEYS:
-            if command and command not in BY_ID:
-                continue
-            shown = "unarchive" if command == "archive" and getattr(self.list.chosen, "archived", False) else word
-            part = Content.assemble((key, "$text-accent"), f" {shown}")
-            if line.cell_length + part.cell_length + 3 > width:
-                break
-            line = line + ("   " if line else "") + part
-        return line
+        away = getattr(self.list.chosen, "archived", False)
+        known = [(key, word, command) for key, word, command in KEYS if not command or command in BY_ID]
+        return key_line([(key, "unarchive" if command == "archive" and away else word) for key, word, command in known], width)
 
     def _tick(self) -> None:
         if self.thetis.state.turns:

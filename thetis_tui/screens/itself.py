@@ -19,7 +19,8 @@ from textual.widgets.option_list import Option
 from thetis_kernel.errors import ThetisError
 
 from thetis_tui.itself import Row, label, rows_of, story
-from thetis_tui.lines import Line
+from thetis_tui.keyline import key_line
+from thetis_tui.lines import Line, wrapped
 from thetis_tui.sanitise import one_line
 from thetis_tui.screens.reading import Page
 from thetis_tui.text import cut, plural
@@ -32,6 +33,12 @@ _PAUSE = 0.05
 KEYS = (("↑↓", "choose"), ("space", "read on"), ("b", "back to this one"), ("p", "pin"), ("e", "edit by hand"), ("esc", "close"))
 _WIDE = 100
 """Cells from which list and change stand side by side."""
+
+
+EMPTY = (
+    "This conversation runs on the agent, the renderer and the tools Thetis came with. Ask it to change how it works, or to make "
+    "itself a tool: each revision stands here with its verdict, and one key goes back to any of them."
+)
 
 
 class ItselfScreen(Screen[None]):
@@ -106,7 +113,7 @@ class ItselfScreen(Screen[None]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width < _WIDE, "-stacked")
-        self._foot.update(self._keys())
+        self._foot.update(key_line(KEYS, max(20, self.size.width - 4)))
         self.call_after_refresh(self._draw)
 
     def refresh_state(self) -> None:
@@ -133,6 +140,7 @@ class ItselfScreen(Screen[None]):
         self.rows = rows_of(guests, history)
         self._stories = {key: text for key, text in self._stories.items() if key[2]}  # of guests: what serves may be another
         self._draw()
+        self._page.rebuild()
         wanted = then.aspect if then else ""
         at = next((n for n, row in enumerate(self.rows) if row.aspect == wanted), None) if wanted else \
             next((n for n, row in enumerate(self.rows) if chosen and row.key == chosen.key), None)  # fmt: skip
@@ -153,17 +161,10 @@ class ItselfScreen(Screen[None]):
         gap = self.size.width - 4 - left.cell_length - len(right)
         self._head.update(left + " " * gap + Content.styled(right, "$text-muted") if gap >= 2 else left)
 
-    def _keys(self) -> Content:
-        line = Content()
-        for key, word in KEYS:
-            part = Content.assemble((key, "$text-accent"), f" {word}")
-            if line.cell_length + part.cell_length + 3 > max(20, self.size.width - 4):
-                break
-            line = line + ("   " if line else "") + part
-        return line
-
     def _lines(self, width: int) -> list[Line]:
-        return story(*self._shown, width) if self._shown else []
+        if self._shown:
+            return story(*self._shown, width)
+        return wrapped(Content.styled(EMPTY if self._seen >= 0 else "Looking…", "$text-muted"), width)
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self) -> None:

@@ -24,7 +24,8 @@ from thetis_tui.widgets.queue import QueueStrip
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _TICK = 0.125
-_COMPLETIONS = 6
+_COMPLETIONS, _COMPLETIONS_LOW = 8, 5
+"""Lines of completions from 30 rows on, and below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,10 @@ class Offer(Static):
 
 
 class Completions(Static):
-    """Commands that begin with what stands in the prompt; the marked one is taken with Tab."""
+    """Commands that begin with what stands in the prompt; the marked one is taken with Tab. What has no room is counted."""
 
     DEFAULT_CSS = """
-    Completions { height: auto; max-height: 6; padding: 0 2; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
+    Completions { height: auto; max-height: 9; padding: 0 2; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
     Completions.-shown { display: block; }
     """
 
@@ -97,12 +98,15 @@ class Completions(Static):
         return self.items[self.at][0] if self.items else ""
 
     def _draw(self) -> None:
-        first = max(0, min(self.at - _COMPLETIONS + 1, len(self.items) - _COMPLETIONS))
+        most = _COMPLETIONS if self.screen.size.height >= 30 else _COMPLETIONS_LOW
+        first = max(0, min(self.at - most + 1, len(self.items) - most))
         wide = max((len(name) for name, _ in self.items), default=0)
         lines = []
-        for index, (name, text) in list(enumerate(self.items))[first : first + _COMPLETIONS]:
-            mark, style = ("› ", "$text-accent bold") if index == self.at else ("  ", "$text-muted")
+        for index, (name, text) in list(enumerate(self.items))[first : first + most]:
+            mark, style = ("› ", "$text-accent bold") if index == self.at else ("  ", "$text")
             lines.append(Content.assemble((f"{mark}{name:<{wide}}", style), (f"  {text}", "$text-muted")))
+        if len(self.items) > most:
+            lines.append(Content.styled(f"  {self.at + 1} of {len(self.items)} · ↑↓ move · tab takes", "$text-disabled"))
         self.update(Content("\n").join(lines))
 
 

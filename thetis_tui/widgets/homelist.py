@@ -86,7 +86,7 @@ class HomeList(ScrollView, can_focus=True):
             return Strip.blank(width, style.rich_style)
         else:
             entry = self.entries[index]
-            content = self._content(entry, part, width - 2)
+            content = self._content(entry, part, width - 2, "$text-muted" if index == self.cursor else "$text-disabled")
             if index == self.cursor:
                 name = "$block-cursor-background" if self.active else "$block-cursor-blurred-background"
                 style += self._get_style(f"on {name}")
@@ -95,31 +95,31 @@ class HomeList(ScrollView, can_focus=True):
         strip = Visual.to_strips(self, content, width, 1, style, apply_selection=False)[0]
         return strip.extend_cell_length(width, style.rich_style)
 
-    def _content(self, entry: Entry, part: int, width: int) -> Content:
+    def _content(self, entry: Entry, part: int, width: int, faint: str) -> Content:
         if isinstance(entry, Found):
             return self._found(entry, part, width)
-        return self._card_head(entry, width) if part == 0 else self._card_foot(entry, width)
+        return self._card_head(entry, width, faint) if part == 0 else self._card_foot(entry, width, faint)
 
-    def _card_head(self, card: Card, width: int) -> Content:
+    def _card_head(self, card: Card, width: int, faint: str) -> Content:
         mark, colour = STATES[card.state]
-        right = Content.styled(card.age.rjust(4), "$text-disabled")
+        right = Content.styled(card.age.rjust(4), faint)
         if width >= _MIDDLE:
             right = Content.styled(cut(card.cost, 12).rjust(12) + " ", "$text-muted") + right
         if width >= _WIDE:
-            right = Content.styled(cut(card.branch, 16).ljust(16), "$text-disabled") + right
+            right = Content.styled(cut(card.branch, 16).ljust(16), faint) + right
         word = "archived" if card.archived and card.state == "idle" else card.state
-        right = Content.styled(word.ljust(10), colour if card.state != "idle" else "$text-disabled") + right
+        right = Content.styled(word.ljust(10), colour if card.state != "idle" else faint) + right
         room = width - right.cell_length - 4
         title = cut(card.title, room)
         new = Content.styled(" •", "$text-accent") if card.unread and cell_len(title) + 2 <= room else Content()
         line = Content.assemble((f"{mark} ", colour), (title, "bold" if card.unread or card.live else "$text")) + new
         return line.pad_right(max(1, width - line.cell_length - right.cell_length)) + right
 
-    def _card_foot(self, card: Card, width: int) -> Content:
+    def _card_foot(self, card: Card, width: int, faint: str) -> Content:
         text = card.doing
         if width < _WIDE and not card.live:
             text = f"{card.branch} · {text}"
-        return Content.styled("  " + cut(text, width - 4), "$text-muted" if card.live else "$text-disabled")
+        return Content.styled("  " + cut(text, width - 4), "$text-muted" if card.live else faint)
 
     def _found(self, found: Found, part: int, width: int) -> Content:
         if part == 0:

@@ -27,7 +27,8 @@ _NEW = "new"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One conversation as safe one-line texts. `unread`: something ended there since it was looked at."""
+    """One conversation as safe one-line texts. `unread`: something ended there since it was looked at; `doing`: what runs
+    there or is asked there now."""
 
     session: str
     title: str
@@ -35,6 +36,7 @@ class Entry:
     branch: str
     age: str
     unread: bool = False
+    doing: str = ""
 
 
 class ConversationList(OptionList):
@@ -128,9 +130,12 @@ class Sidebar(Vertical):
         title = cut(entry.title, title_room)
         bold = "bold" if entry.unread or entry.session == self.current else "$text"
         line = Content.assemble((f"{glyph} ", colour), (title, bold))
-        line = line.pad_right(max(1, width - line.cell_length - len(entry.age))) + Content.styled(entry.age, "$text-disabled")
-        below = entry.branch or "not started"
+        age_tone = "$text-muted" if entry.session == self.current else "$text-disabled"
+        line = line.pad_right(max(1, width - line.cell_length - len(entry.age))) + Content.styled(entry.age, age_tone)
+        below = entry.doing or entry.branch or "not started"
         if entry.state in ("interrupted", "parked", "damaged"):
             below = f"{entry.state} · {below}"
         mark = ("• ", "$text-accent") if entry.unread else ("  ", "")
-        return Content("\n").join([line, Content.assemble(mark, (cut(below, width - 2), "$text-disabled"))])
+        # on the cursor's colour the faintest grey cannot be read in every theme
+        tone = "$text-muted" if entry.doing or entry.session == self.current else "$text-disabled"
+        return Content("\n").join([line, Content.assemble(mark, (cut(below, width - 2), tone))])

@@ -12,6 +12,8 @@ from thetis_tui.text import cut
 
 _NOTICE = 44
 """Cells of a model's notice here; the page of an empty conversation says all of it."""
+_FULL = 60
+"""Percent of a model's window from which its share is coloured, as on the page of the context."""
 _WALLS = {"bubblewrap": "walled", "landlock": "walled (landlock)", "none": "no walls"}
 _STATES = {
     "interrupted": ("interrupted", "$text-warning"),
@@ -72,8 +74,10 @@ class StatusBar(Widget):
             out.append((_WALLS.get(view.walls, view.walls), "$text-muted" if view.walled else "$text-warning"))
         if view.network:
             out.append(("network on", "$text-warning"))
-        if view.branch:
+        if view.branch and self.screen.has_class("-short"):  # elsewhere the heading says it
             out.append((view.branch, "$text-muted"))
+        if view.filled >= 0:
+            out.append((f"context {view.filled} %", "$text-warning" if view.filled >= _FULL else "$text-muted"))
         if self.tokens:
             out.append((self.tokens, "$text-muted"))
         return out

@@ -22,6 +22,15 @@ EXAMPLES = (
     "Find the slowest test and tell me why it is slow.",
     "Review what changed last and look for mistakes.",
 )
+WORDMARK = """\
+╺┳╸╻ ╻┏━╸╺┳╸╻┏━┓
+ ┃ ┣━┫┣╸  ┃ ┃┗━┓
+ ╹ ╹ ╹┗━╸ ╹ ╹┗━┛"""
+"""The name where there is room for it."""
+GUIDE = (
+    "Everything works but the thinking: it is played, offline. To connect a model, leave (ctrl+q), export ANTHROPIC_API_KEY=… "
+    "and start again; the README says how to use others."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +86,12 @@ class Welcome(VerticalScroll, can_focus=False):
     Welcome { height: 1fr; align: center middle; padding: 0 2; }
     Welcome > Vertical { width: 100%; max-width: 74; height: auto; }
     Welcome .name { color: $text-accent; text-style: bold; padding: 0 1; }
+    Welcome .wordmark { color: $accent; padding: 0 1; height: 3; margin-bottom: 1; display: none; }
+    .-tall.-normal Welcome .wordmark, .-tall.-wide Welcome .wordmark { display: block; }
+    .-tall.-normal Welcome .name, .-tall.-wide Welcome .name { display: none; }
     Welcome .where { color: $text-muted; padding: 0 1; }
     Welcome .notice { color: $text-warning; padding: 0 1; margin-top: 1; }
+    Welcome .guide { color: $text-muted; padding: 0 1; }
     Welcome .label { color: $text-muted; padding: 0 1; margin-top: 1; }
     Welcome .keys { color: $text-disabled; padding: 0 1; margin-top: 1; }
     """
@@ -88,11 +101,13 @@ class Welcome(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         facts = self.facts
         with Vertical():
+            yield Static(Content(WORDMARK), classes="wordmark", markup=False)
             yield Static(Content("Thetis"), classes="name", markup=False)
             where = " · ".join(part for part in (facts.root, facts.trunk) if part)
             yield Static(Content(where or "starting…"), classes="where", markup=False)
             if facts.notice:
                 yield Static(Content(facts.notice), classes="notice", markup=False)
+                yield Static(Content(GUIDE), classes="guide", markup=False)
             if not facts.connecting:
                 yield Static(Content("Try"), classes="label", markup=False)
             for text in facts.examples if not facts.connecting else ():
