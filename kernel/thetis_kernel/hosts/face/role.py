@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,7 @@ from thetis_kernel.supervise.context import ChildContext
 
 if TYPE_CHECKING:
     from thetis_kernel.wasm.engine import Runtime
+    from thetis_kernel.wasm.spares import Spares
 
 RUNTIME = "runtime-gateway"
 MAX_BUNDLES = 8
@@ -31,7 +33,8 @@ def serve(context: ChildContext) -> None:
     context.connect(asks={RenderEvents: face.render})
     context.start()
     face.warm()
-    context.wait()
+    with face.spares.hold():
+        context.wait()
 
 
 class Face:
@@ -47,6 +50,14 @@ class Face:
         """Load the runtime before the first request needs it; a failure is said there."""
         with contextlib.suppress(RuntimeBuildError):
             self._open()
+
+    @cached_property
+    def spares(self) -> Spares:
+        """Held for as long as this host lives: it goes when nobody looks."""
+        from thetis_kernel.wasm.limits import GATEWAY_LIMITS
+        from thetis_kernel.wasm.spares import Spares
+
+        return Spares(self._open, GATEWAY_LIMITS)
 
     def render(self, ask: RenderEvents, serving: Serving) -> list[RenderedEvent]:
         """The events the guest drew; those missing in the answer are for the plain renderer.
@@ -76,7 +87,8 @@ class Face:
         left = serving.remaining()
         budget = GATEWAY_LIMITS.cpu_ms if left is None else max(1, min(GATEWAY_LIMITS.cpu_ms, int(left * 1000)))
         abort = Abort()
-        call = GuestCall(self._open(), bundle, {}, msgspec.structs.replace(GATEWAY_LIMITS, cpu_ms=budget), abort)
+        call = GuestCall(self._open(), bundle, {}, msgspec.structs.replace(GATEWAY_LIMITS, cpu_ms=budget), abort,
+                         spares=self.spares)
         future = run_in_thread(call, "render-events", events_json)
         while True:
             try:
