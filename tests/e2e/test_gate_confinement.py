@@ -44,6 +44,11 @@ from thetis_kernel.protocol.gate import GuestSource
 bad = GuestSource("tool/x", "tool", "", {"main": "from thetis_guest import sandbox\\nx: int = ''\\nsandbox.nope(yy)\\n"})
 told["ruff"] = [d.line for d in ruff.run(Candidate(bad), None)]
 told["ty"] = [d.line for d in ty.run(Candidate(bad), None)]
+from thetis_kernel.forge.prepared import Prepared
+from thetis_kernel.hosts.gate import ahead
+prepared = Prepared()
+ahead._types({"main": "x = 1"}, prepared, lambda: False)
+told["warm ty"] = prepared.no_type_errors is not None and prepared.no_type_errors({"main": "x: int = 1"})
 print(json.dumps(told))
 """
 
@@ -61,6 +66,6 @@ def test_the_gate_and_its_children_are_walled_in(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told.pop("ruff") == [3] and 2 in told["ty"] and 3 in told.pop("ty")
-    assert told.pop("scratch") == "done"
+    assert told.pop("scratch") == "done" and told.pop("warm ty") is True
     assert set(told.values()) == {"PermissionError", "OSError"} and len(told) == 6, told
     assert told["read a secret"] == told["internet"] == told["unix"] == "PermissionError"

@@ -13,17 +13,20 @@ from thetis_kernel.forge.fakes.host import FakeHost
 from thetis_kernel.forge.layout import paths_of
 from thetis_kernel.forge.manifest import Manifest
 from thetis_kernel.forge.packages import modules_of
+from thetis_kernel.forge.prepared import Prepared
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource
 
 
 @dataclasses.dataclass(slots=True)
 class Candidate:
-    """A guest under judgement. Steps fill in `manifest`, `bundle` and `describes` (describe()'s JSON) for later ones."""
+    """A guest under judgement. Steps fill in `manifest`, `bundle` and `describes` (describe()'s JSON) for later ones;
+    `prepared` is what is known of single modules already."""
 
     source: GuestSource
     manifest: Manifest | None = None
     bundle: str = ""
     describes: str = ""
+    prepared: Prepared = dataclasses.field(default_factory=Prepared)
 
     @property
     def paths(self) -> dict[str, str]:

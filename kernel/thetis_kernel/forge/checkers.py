@@ -108,7 +108,7 @@ def check(name: str, words: list[str], directory: Path) -> Answer:
         except OSError as exc:
             raise failure(name, f"could not be started: {exc.strerror}") from exc
         with child:
-            _bound(child.pid)
+            bound(child.pid)
             try:
                 status = child.wait(WALL_S)
             except subprocess.TimeoutExpired:
@@ -160,8 +160,8 @@ def findings(name: str, answer: Answer, *, lines: bool) -> list[dict[str, Any]]:
     return found
 
 
-def _bound(pid: int) -> None:
-    """Less processor time than this process has itself, where the system can set it for another."""
+def bound(pid: int) -> None:
+    """Give a checker's process less processor time than this one has itself, where the system can set it for another."""
     prlimit: Callable[..., object] | None = getattr(resource, "prlimit", None)
     if prlimit is not None:
         with contextlib.suppress(ProcessLookupError):

@@ -16,16 +16,17 @@ import msgspec
 from thetis_kernel.errors import GateError, GuestError, ThetisError
 from thetis_kernel.forge.candidate import Bench, Candidate, Step
 from thetis_kernel.forge.diagnostics import bounded_diagnostics, diagnostic_of_guest, diagnostics_of
+from thetis_kernel.forge.prepared import Prepared
 from thetis_kernel.protocol.gate import Diagnostic, GuestSource, StepResult, Verdict
 
 BESIDE_AT_ONCE = 4
 """Threads for steps beside the others; most of their time they wait for a program or are inside wasm."""
 
 
-def judge(source: GuestSource, key: str, bench: Bench, steps: Sequence[Step]) -> Verdict:
+def judge(source: GuestSource, key: str, bench: Bench, steps: Sequence[Step], prepared: Prepared | None = None) -> Verdict:
     """The verdict over `source`, with the time of each step up to the first that complains. Never raises for anything a
     candidate can do."""
-    candidate = Candidate(source)
+    candidate = Candidate(source, prepared=prepared or Prepared())
     results: list[StepResult | Future[StepResult]] = []
     with ThreadPoolExecutor(BESIDE_AT_ONCE, thread_name_prefix="checker") as pool:
         for step in steps:

@@ -17,6 +17,7 @@ import msgspec
 from thetis_kernel.errors import GuestError, RuntimeBuildError
 from thetis_kernel.forge.candidate import Candidate
 from thetis_kernel.forge.fakes.host import FakeHost
+from thetis_kernel.forge.prepared import Prepared
 
 if TYPE_CHECKING:
     from thetis_kernel.wasm.abort import Abort
@@ -33,10 +34,12 @@ GRACE_S = 5.0
 
 
 class WasmBench:
-    """`fds`: descriptors of sealed runtimes by world name ("tool", "compiler", ...); they stay open."""
+    """`fds`: descriptors of sealed runtimes by world name ("tool", "compiler", ...); they stay open. `prepared`: codes of
+    modules this process compiled already."""
 
-    def __init__(self, fds: Mapping[str, int]) -> None:
+    def __init__(self, fds: Mapping[str, int], prepared: Prepared | None = None) -> None:
         self._fds = dict(fds)
+        self._prepared = prepared or Prepared()
         self._runtimes: dict[str, Runtime] = {}
         self._opening = threading.Lock()
         self._started = time.process_time()
@@ -50,6 +53,17 @@ class WasmBench:
 
     def compile(self, modules: dict[str, str]) -> str:
         """A bundle (base64). Raises GateError with the compiler's diagnostics, GuestError when it does not survive them."""
+        missing = self._prepared.missing(modules)
+        bundle = self._compiled(missing) if missing else ""
+        try:
+            whole = bundle if len(missing) == len(modules) else self._prepared.joined(modules, missing, bundle)
+            if missing:
+                self._prepared.keep(missing, bundle)
+        except ValueError:  # not what a compiler answers; then nothing of it is to be put together with anything
+            return self._compiled(modules)
+        return whole
+
+    def _compiled(self, modules: dict[str, str]) -> str:
         from thetis_kernel.wasm.compiler import compile_bundle
         from thetis_kernel.wasm.limits import COMPILER_LIMITS
 

@@ -26,6 +26,10 @@ SPARE_S = 90.0
 """How long a spare waits for the next edit; a person or a model that mends something is back sooner."""
 
 
+SPARE_AFTER_S = 0.1
+"""How long after a verdict the next spare is started: keeping, committing and logging what passed goes first."""
+
+
 SCRATCH = "thetis-gate-"
 SCRATCH_S = 3600.0
 """A gate host lives for a few minutes at most; a directory older than that was left by a gateway that was killed."""
@@ -111,6 +115,10 @@ class DisposableJudge:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
 
+    async def _spawn_soon(self, world: str) -> Child:
+        await asyncio.sleep(SPARE_AFTER_S)
+        return await self._spawn(world)
+
     def _start_spare(self, world: str) -> None:
         if self._spare_s <= 0:
             return
@@ -119,7 +127,7 @@ class DisposableJudge:
             self._ending = loop.create_task(_end(self._spare[1]))
             self._spare = None
         if self._spare is None:
-            self._spare = (world, loop.create_task(self._spawn(world), name=f"spare gate for a {world}"))
+            self._spare = (world, loop.create_task(self._spawn_soon(world), name=f"spare gate for a {world}"))
         if self._expiry is not None:
             self._expiry.cancel()
         self._expiry = loop.call_later(self._spare_s, self._expire)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from thetis_kernel.forge.candidate import Bench, Candidate
 from thetis_kernel.forge.diagnostics import Complaints
+from thetis_kernel.forge.prepared import Imported
 from thetis_kernel.forge.snapshot import sdk_modules, stdlib_modules
 from thetis_kernel.protocol.gate import Diagnostic
 
@@ -27,20 +28,30 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
     complaints = Complaints()
     scan, started = _Scan(candidate, complaints), time.thread_time()
     for name, text in sorted(candidate.source.modules.items()):
-        if "import" not in text:
-            continue
         if time.thread_time() - started > CPU_S:
             complaints.add("the guest takes too long to read; make it smaller or less dense", candidate.paths[name])
             break
         try:
-            tree = ast.parse(text, candidate.paths[name])
+            found = candidate.prepared.imports.get(text)
+            scan.module(name, imported(text) if found is None else found)
         except SyntaxError:
             continue
         except (RecursionError, MemoryError):
             complaints.add("is too deeply nested", candidate.paths[name])
-            continue
-        scan.module(name, tree)
     return sorted(complaints.found, key=lambda d: (d.path, d.line))
+
+
+def imported(text: str) -> list[Imported]:
+    """What a module imports, wherever in it. Raises SyntaxError, and RecursionError or MemoryError for what is too deep."""
+    if "import" not in text:
+        return []
+    found: list[Imported] = []
+    for node in _statements(ast.parse(text).body):
+        if isinstance(node, ast.Import):
+            found += [Imported(alias.name, 0, (), node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append(Imported(node.module or "", node.level, tuple(alias.name for alias in node.names), node.lineno))
+    return found
 
 
 class _Scan:
@@ -50,30 +61,27 @@ class _Scan:
         self._paths = candidate.paths
         self._complaints = complaints
 
-    def module(self, name: str, tree: ast.Module) -> None:
+    def module(self, name: str, found: list[Imported]) -> None:
         path = self._paths[name]
-        for node in _statements(tree.body):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    self._check(alias.name, path, node.lineno)
-            elif isinstance(node, ast.ImportFrom) and node.level:
-                self._relative(node, name, path)
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                self._check(node.module, path, node.lineno)
-                for alias in node.names if node.module == SDK else ():
-                    if alias.name.startswith("_"):
-                        self._complaints.add(f"{SDK}.{alias.name} is not part of the SDK", path, node.lineno)
+        for one in found:
+            if one.level:
+                self._relative(one, name, path)
+                continue
+            self._check(one.target, path, one.line)
+            for taken in one.names if one.target == SDK else ():
+                if taken.startswith("_"):
+                    self._complaints.add(f"{SDK}.{taken} is not part of the SDK", path, one.line)
 
-    def _relative(self, node: ast.ImportFrom, name: str, path: str) -> None:
+    def _relative(self, one: Imported, name: str, path: str) -> None:
         package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
         parts = package.split(".") if package else []
-        if node.level > len(parts):
-            self._complaints.add("a relative import beyond the guest's top: import the module by its name", path, node.lineno)
+        if one.level > len(parts):
+            self._complaints.add("a relative import beyond the guest's top: import the module by its name", path, one.line)
             return
-        base = parts[: len(parts) - node.level + 1]
-        target = ".".join([*base, *([node.module] if node.module else [])])
+        base = parts[: len(parts) - one.level + 1]
+        target = ".".join([*base, *([one.target] if one.target else [])])
         if target not in self._own:
-            self._complaints.add(f"{target} is not a module of this guest", path, node.lineno)
+            self._complaints.add(f"{target} is not a module of this guest", path, one.line)
 
     def _check(self, target: str, path: str, line: int) -> None:
         known = stdlib_modules()

@@ -32,7 +32,11 @@ def run(candidate: Candidate, bench: Bench) -> list[Diagnostic]:
     paths = candidate.paths
     if unchecked := _unchecked(candidate):
         return unchecked
-    with checkers.written({name: spoken(text) for name, text in candidate.source.modules.items()}, paths) as directory:
+    modules = {name: spoken(text) for name, text in candidate.source.modules.items()}
+    warm = candidate.prepared.no_type_errors
+    if warm is not None and not candidate.brought and warm(modules):
+        return []
+    with checkers.written(modules, paths) as directory:
         settings = str(configuration(directory, candidate.brought))
         words = ["check", "--project", ".", "--config-file", settings, "--output-format", "gitlab", "--no-progress",
                  "--no-respect-ignore-files", "--color", "never", "--", *paths.values()]  # fmt: skip
