@@ -57,10 +57,11 @@ async def attach(paths: RootPaths, *, safe: bool = False) -> Reached:
         try:
             hello = await connect_unix(socket, peer)
         except PeerGone as gone:
+            why = peer.closed.result() if peer.closed.done() else gone
+            if isinstance(why, ProtocolError):
+                raise _another_version(why) from gone
             problem = gone
             continue
-        except ProtocolError as error:
-            raise _another_version(error) from error
         if safe and not (await client.status(walls=False)).safe:
             raise UsageError(SAFE_ELSEWHERE, hint="End that one first: --safe counts for the kernel that is started with it.")
         return Reached(client, None, daemon=hello.role == DAEMON)
