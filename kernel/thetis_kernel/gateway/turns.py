@@ -146,9 +146,10 @@ class Turns:
             self._begin(session, attempt, attended)
             return True
 
-    async def notice(self, session: str, text: str) -> None:
+    async def notice(self, session: str, text: str, wakes: bool = True) -> None:
         """Something ended in the worker that the agent began: its running turn hears of it, else a new one does.
 
+        `wakes`: a sleeping turn wakes for it; the ends of sub-agents wake it themselves, if it waits for them.
         Begins a turn only where the last one ended by itself, a person's stop holds; and MAX_WAKES times in a row at most.
         """
         async with self._locks.setdefault(session, asyncio.Lock()):
@@ -162,7 +163,7 @@ class Turns:
             event = await self._log.append(session, said)
             if turn is not None:
                 if turn.deliver is not None:
-                    turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text))
+                    turn.deliver(Deliver(turn=turn.id, seq=event.seq, text=text, wakes=wakes))
             elif self._wakes.get(session, MAX_WAKES) < MAX_WAKES and not self.closing and self._log.store.accepts_turns():
                 self._wakes[session] += 1
                 self._begin(session, 0, False)

@@ -113,11 +113,12 @@ class CancelTurn(Tell, frozen=True, tag="worker.cancel"):
 
 
 class Deliver(Tell, frozen=True, tag="worker.deliver"):
-    """A nudge reached the running turn."""
+    """A nudge reached the running turn. `wakes`: it is worth ending a sleep for."""
 
     turn: str
     seq: int
     text: str
+    wakes: bool = True
 
 
 class ModeChanged(Tell, frozen=True, tag="worker.mode"):

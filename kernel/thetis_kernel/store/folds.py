@@ -96,7 +96,7 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.queue.clear()
     state.spent.clear()
     state.stats = TurnStats()
-    state.purse, state.purse_turn, state.purse_steps = Spent(), "", 0
+    state.purse, state.purse_turn, state.purse_steps, state.purse_ms = Spent(), "", 0, 0
 
 
 def _user(state: SessionState, seq: int, body: User) -> None:
@@ -150,13 +150,14 @@ def _turn_started(state: SessionState, seq: int, body: TurnStarted) -> None:
     state.turn = state.last_started = body
     state.turns += body.attempt == 0
     if state.waiting:  # a person spoke; a turn that a notice or a restart began goes on with the purse there was
-        state.purse, state.purse_turn, state.purse_steps = Spent(), body.turn, 0
+        state.purse, state.purse_turn, state.purse_steps, state.purse_ms = Spent(), body.turn, 0, 0
     state.stats = TurnStats(body.turn, spent=state.stats.spent if body.attempt else Spent())
     state.interrupted, state.waiting = False, 0
 
 
 def _turn_finished(state: SessionState, seq: int, body: TurnFinished) -> None:
     state.turn, state.last_finished, state.waiting = None, body, 0
+    state.purse_ms += body.duration_ms
     if body.stopped_by == "cancelled":
         state.approvals.clear()
     state.interrupted = body.stopped_by == "restarted"
@@ -194,7 +195,9 @@ def _rewind(state: SessionState, seq: int, body: Rewind) -> None:
     """Values become those of the branch the conversation goes on from."""
     state.rewinds.append((seq, body.to_seq))
     state.restoring = body.tree
-    if body.to_seq < seq - 1:  # what was open then is not any more: nobody waits for an answer, no words wait for a turn
+    if (
+        body.to_seq < seq - 1
+    ):  # what was open then is not any more: nobody waits for an answer, no words wait for a turn
         state.approvals.clear()
         state.granted.clear()
         state.questions.clear()

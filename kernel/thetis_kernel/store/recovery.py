@@ -55,9 +55,12 @@ class _Cut:
         self.asked: list[tuple[str, str]] = []
         self.turns: dict[str, folds.TurnStats] = {}
         self.turn = ""
+        self.began: dict[str, int] = {}
+        self.last_ms = 0
         self.stopped: set[str] = set()
 
     def take(self, event: Event) -> None:
+        self.last_ms = event.ts_ms
         try:
             body = event.body
         except msgspec.MsgspecError:
@@ -81,6 +84,7 @@ class _Cut:
             case TurnStarted():
                 self.turn = body.turn
                 self.turns[body.turn] = folds.TurnStats(body.turn)
+                self.began[body.turn] = event.ts_ms
             case TurnFinished():
                 self.turns.pop(body.turn, None)
             case SystemNote(about="stop"):
@@ -113,6 +117,8 @@ class _Cut:
                 iterations=stats.iterations,
                 tool_calls=stats.tool_calls,
                 usage=stats.usage,
+                # Until the last thing it is known to have done: nobody knows when it was cut.
+                duration_ms=max(0, self.last_ms - self.began[turn]),
                 spent=stats.spent,
             )
             for turn, stats in self.turns.items()

@@ -35,12 +35,12 @@ class SessionState(msgspec.Struct):
     requests) and `questions` end with an answer or the next words of a person, approvals also when their turn is stopped.
     `grants`: (capability, pattern) allowed for this conversation; `granted`: effects allowed once and not used yet.
     `children`: sub-agents not settled; `settled`: the others. `purse`: what this conversation and its settled sub-agents have
-    used since a person last spoke, `purse_turn` being the turn that began then, `purse_steps` its model calls. `turns`: how
-    many were begun, resumes not counted. `said`: the last text of a person or a reply. `unread_nudges`: a person's nudges
-    since the last reply. `spent`: tokens and dollars by model since the conversation began (a fork: since it was forked),
-    rewinds or not. `waiting`: the number of the last words of a person while no turn was begun for them, else 0.
-    `interrupted`: the last turn was cut by a restart and nothing came after. `queue`: words for later. `restoring`: the
-    snapshot a rewind began to put back, "" once that is done or given up.
+    used since a person last spoke, `purse_turn` being the turn that began then, `purse_steps` its model calls, `purse_ms` how
+    long the turns that have ended since then took. `turns`: how many were begun, resumes not counted. `said`: the last text
+    of a person or a reply. `unread_nudges`: a person's nudges since the last reply. `spent`: tokens and dollars by model
+    since the conversation began (a fork: since it was forked), rewinds or not. `waiting`: the number of the last words of a
+    person while no turn was begun for them, else 0. `interrupted`: the last turn was cut by a restart and nothing came after.
+    `queue`: words for later. `restoring`: the snapshot a rewind began to put back, "" once that is done or given up.
     """
 
     seq: int = 0
@@ -68,6 +68,7 @@ class SessionState(msgspec.Struct):
     purse: Spent = Spent()
     purse_turn: str = ""
     purse_steps: int = 0
+    purse_ms: int = 0
     last_user_text: str = ""
     said: str = ""
     unread_nudges: int = 0

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from thetis_kernel.errors import Refused, ThetisError
+from thetis_kernel.hosts.worker.imports import Inbox
 from thetis_kernel.toolhost import waiting
 from thetis_kernel.toolhost.bell import Bell
 from thetis_kernel.toolhost.context import TurnContext
@@ -160,6 +161,24 @@ def test_a_message_wakes_it_at_once_and_one_that_is_there_already(context: TurnC
     context.bell.ring()
     assert asleep.woke()["woken_by"] == "message"
     assert perform(context, "wait.until", "c2", {})["woken_by"] == "message"
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_note_about_agents_that_settled_does_not_wake_who_waits_for_the_others(context: TurnContext) -> None:
+    """It was on its way when the sleep began; the sleep's own answer tells the same. What a person says next does wake it."""
+    gateway = Gateway(context, a="done", b="running")
+    inbox = Inbox()
+    context.unread = lambda: inbox.unread
+    inbox.deliver(7, "A sub-agent has settled: a.", wakes=False)
+    asleep = Asleep(context, until="all")
+    gateway.looks(1)
+    context.bell.ring()
+    gateway.looks(2)
+    assert asleep.sleeps
+    inbox.deliver(8, "hurry")
+    context.bell.ring()
+    assert asleep.woke()["woken_by"] == "message"
+    assert [nudge["seq"] for nudge in inbox.poll(False)["nudges"]] == [7, 8] and not inbox.unread
 
 
 @pytest.mark.usefixtures("patient")

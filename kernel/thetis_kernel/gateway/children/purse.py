@@ -28,6 +28,7 @@ class Purses:
         self._limits = settings.subagents
         self._clock = clock
         self._begun: dict[str, tuple[str, float]] = {}
+        """By conversation, the purse this process knows of and when it would have begun without a break."""
 
     async def of(self, home: str, model: str = "") -> Purse:
         """What a conversation and its sub-agents have used together. With `model`, whether a call of it may follow."""
@@ -56,9 +57,10 @@ class Purses:
         return self._agent.max_minutes * 60 - self._elapsed(home, await self._log.state(home))
 
     def _elapsed(self, home: str, state: SessionState) -> float:
-        turn, begun = self._begun.get(home, ("", 0.0))
-        if not begun or turn != state.purse_turn:
-            begun = self._clock()
+        """Seconds. What a process that ended had used is in the log; while none ran, nothing was used."""
+        turn, begun = self._begun.get(home, (None, 0.0))
+        if turn != state.purse_turn:
+            begun = self._clock() - state.purse_ms / 1000
             self._begun[home] = state.purse_turn, begun
         return self._clock() - begun
 

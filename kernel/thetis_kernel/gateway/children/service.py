@@ -339,7 +339,7 @@ class Children:
                 untold.pop(one.child)
             if told:
                 with contextlib.suppress(ThetisError):  # deleted meanwhile, or a full disk: status shows them all the same
-                    await self._turns.notice(home, lines.note(told))
+                    await self._turns.notice(home, lines.note(told), wakes=False)
         finally:
             self._telling.pop(home, None)
             if told and self._untold.get(home):

@@ -34,24 +34,26 @@ class Inbox:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._nudges: list[dict[str, Any]] = []
+        self._wakes = False
         self._started = time.monotonic()
         self.tokens = 0
 
-    def deliver(self, seq: int, text: str) -> None:
+    def deliver(self, seq: int, text: str, wakes: bool = True) -> None:
         """A nudge arrived."""
         with self._lock:
             self._nudges.append({"seq": seq, "text": text})
+            self._wakes = self._wakes or wakes
 
     @property
     def unread(self) -> bool:
-        """Whether something was delivered since the last look."""
+        """Whether something worth waking for was delivered since the last look."""
         with self._lock:
-            return bool(self._nudges)
+            return self._wakes
 
     def poll(self, cancelled: bool) -> dict[str, Any]:
         """Everything new, as session.poll-inbox answers it."""
         with self._lock:
-            nudges, self._nudges = self._nudges, []
+            nudges, self._nudges, self._wakes = self._nudges, [], False
         return {"cancelled": cancelled, "nudges": nudges, "tokens": self.tokens,
                 "elapsed-ms": int((time.monotonic() - self._started) * 1000)}
 

@@ -130,7 +130,7 @@ class WorkerService:
         """Put a nudge into the running turn's inbox."""
         turn = self._turns.get(tell.turn)
         if turn is not None:
-            turn.deliver(tell.seq, tell.text)
+            turn.deliver(tell.seq, tell.text, tell.wakes)
 
     def ring(self, tell: Ring) -> None:
         """A sub-agent has settled."""

@@ -101,9 +101,9 @@ class Turn:
         self._bell = bell
         self._minded = MindedTools(self._context, self._invoke_tool, self._ask_devkit)
 
-    def deliver(self, seq: int, text: str) -> None:
-        """Words for the agent: into its inbox, and out of its sleep."""
-        self.inbox.deliver(seq, text)
+    def deliver(self, seq: int, text: str, wakes: bool = True) -> None:
+        """Words for the agent: into its inbox, and out of its sleep if they are worth that."""
+        self.inbox.deliver(seq, text, wakes)
         self._bell.ring()
 
     def mode(self, tell: ModeChanged) -> None:
