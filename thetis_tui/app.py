@@ -19,6 +19,7 @@ from textual.screen import Screen
 from thetis_kernel.errors import IpcError, ThetisError
 from thetis_kernel.protocol import client as c
 
+from thetis_tui.appearance import LOOK, Appearance
 from thetis_tui.asking import Asking
 from thetis_tui.door import Connect, Door
 from thetis_tui.fatal import Fatal
@@ -68,7 +69,7 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
 
     def __init__(
         self, connect: Connect, *, conversation: str = "", theme: str = "thetis-dark", keep: Path | None = None,
-        notices: Level = "all",
+        notices: Level = "all", themes: Path | None = None,
     ) -> None:
         from thetis_tui.commands.palette import CommandProvider
 
@@ -89,6 +90,7 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
         self.questions = Questions(self)
         self.finding = Finding(self)
         self.notices = Notices(self, notices)
+        self.appearance = Appearance(self, themes)
         self.desk = Desk(self.state)
         self.wanted = conversation
         """The conversation to open first, until it is open."""
@@ -101,7 +103,9 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
         return self.desk
 
     def on_mount(self) -> None:
+        self.appearance.begin()
         self.set_interval(_HEARTBEAT, self._heartbeat)
+        self.set_interval(LOOK, self._look)
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
@@ -132,6 +136,7 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
             return  # whatever is wrong, a person has to see to it
         await self._open_wanted()  # first: what was typed until now is for the conversation that was named
         self.speech.outbox.ready()
+        self._look()
         if first:
             self.keeper.unread(self.state)
             for notice in self.state.status.notices if self.state.status else ():
@@ -175,6 +180,10 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
         self.keep_soon()
         if self.state.current and self.state.link == "ready":
             self.speech.learn_queue(self.state.current)
+
+    @work(exclusive=True, group="look")
+    async def _look(self) -> None:
+        await self.appearance.look()
 
     @work(exclusive=True, group="status")
     async def refresh_status(self) -> None:
@@ -332,18 +341,20 @@ def run(
     theme: str = "thetis-dark",
     keep: Path | None = None,
     notices: Level = "all",
+    themes: Path | None = None,
 ) -> int:
     """Run the screen until the person leaves; returns the exit status.
 
     `connect` is awaited in this function's event loop after the first paint. `conversation`: an id or prefix to open.
-    `keep`: a file for drafts and the like, None for none. `theme` and `notices` as the settings name them.
+    `keep`: a file for drafts and the like, None for none. `theme` and `notices` as the settings name them. `themes`: where
+    a person's own colours are.
     After the screen is gone, on every way out, `left` is told the conversation looked at last; then `leave(detach)` is
     awaited: `detach`, what runs is to run on without a screen.
     """
     from thetis_tui.fatal import end_on_signals
 
     gc.disable()  # until the first paint: nothing made before it is garbage (measured: 8 % of the way there)
-    app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep, notices=notices)
+    app = ThetisApp(connect, conversation=conversation, theme=theme, keep=keep, notices=notices, themes=themes)
 
     async def main() -> None:
         with end_on_signals(lambda: app.exit(0), app.hang_up):

@@ -16,12 +16,14 @@ from typing import Any
 import msgspec
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import IpcError, PeerGone, RemoteError, ThetisError
+from thetis_kernel.gateway.settings import SettingsDoor
 from thetis_kernel.protocol import asking as a
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import shown
 from thetis_kernel.protocol.models import ModelInfo
+from thetis_kernel.protocol.settings import ListSettings, SettingList, WriteSetting
 from thetis_kernel.protocol.wire import Ask, Tell
 
 from tests.support.fake_render import render
@@ -66,6 +68,8 @@ class FakeGateway:
         self.devkit: Callable[[c.DevKit], bytes] = lambda _: b'{"guests": [], "revisions": [], "incidents": []}'
         self.requests: dict[str, dict[str, e.Approval]] = {}
         self.questions: dict[str, list[Any]] = {}
+        self.settings: SettingsDoor | None = None
+        """The settings of a real directory; None: there are none."""
         self.gone = False
         self._closed: asyncio.Future[IpcError] | None = None
         self._ids: set[str] = set()
@@ -148,6 +152,10 @@ class FakeGateway:
                 return self.diff
             case c.DevKit():
                 return self.devkit(ask)
+            case ListSettings(prefix=prefix):
+                return self.settings.all(prefix) if self.settings is not None else SettingList([])
+            case WriteSetting() if self.settings is not None:
+                return self.settings.write(ask)
             case a.ListQuestions(session=session):
                 return list(self.questions.get(session, []))
             case c.ListApprovals(session=session):

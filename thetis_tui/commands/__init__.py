@@ -31,6 +31,7 @@ from thetis_tui.commands.reading import (
     MessageBelow,
     OpenFile,
 )
+from thetis_tui.commands.settings import Keys, Preferences
 from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.steering import Answer, Compact
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
@@ -46,7 +47,7 @@ SECTIONS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Looking", (
         Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
         MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile())),
-    ("The program", (Theme(), ToPrompt(), Retry(), Help(), Quit())),
+    ("The program", (Preferences(), Keys(), Theme(), ToPrompt(), Retry(), Help(), Quit())),
 )
 """What belongs together, under what the help says above it."""
 ALL: tuple[Command, ...] = tuple(command for _, commands in SECTIONS for command in commands)

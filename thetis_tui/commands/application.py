@@ -23,7 +23,7 @@ class Help(Command):
         if isinstance(app.screen, HelpScreen):
             return
         here = [] if app.screen is app.desk else keys_of(app.screen, app.focused)
-        app.push_screen(HelpScreen(lambda command: command.applies(app), here))
+        app.push_screen(HelpScreen(lambda command: command.applies(app), here, app.appearance.names_of))
 
 
 class Retry(Command):

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
 
 
+UNPRESSED = "thetis-none"
+"""A key no keyboard has."""
+
+
 class Command:
     """One thing a person can do.
 
@@ -38,10 +42,8 @@ class Command:
         raise TypeError(f"{type(self).__name__} does nothing")
 
     def bindings(self) -> list[Binding]:
-        """Its keys, remappable under its id."""
-        if not self.keys:
-            return []
-        return [Binding(self.keys, f"command('{self.id}')", self.title, show=False, id=f"thetis.{self.id}")]
+        """Its keys, remappable under its id; one that comes without a key can be given one."""
+        return [Binding(self.keys or UNPRESSED, f"command('{self.id}')", self.title, show=False, id=f"thetis.{self.id}")]
 
     @property
     def key_names(self) -> str:

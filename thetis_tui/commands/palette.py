@@ -59,7 +59,7 @@ class CommandProvider(_Source):
                 yield Hit(score, self._line(command, matcher.highlight(command.title)), do, text=command.title)
 
     def _line(self, command: Command, title: Content) -> Content:
-        right = command.key_names.partition(", ")[0] or (f"/{command.slash}" if command.slash else "")
+        right = self.thetis.appearance.names_of(command).partition(", ")[0] or (f"/{command.slash}" if command.slash else "")
         return self.line(title, command.help, right)
 
 

@@ -39,10 +39,12 @@ class HelpScreen(ReadingScreen):
     heading = "Help"
 
     def __init__(
-        self, applies: Callable[[Command], bool] = lambda _: True, here: Sequence[tuple[str, str]] = ()
+        self, applies: Callable[[Command], bool] = lambda _: True, here: Sequence[tuple[str, str]] = (),
+        names: Callable[[Command], str] = lambda command: command.key_names,
     ) -> None:
         super().__init__()
         self._here = here
+        self._names = {command.id: names(command) for command in ALL}
         self._applies = {command.id: applies(command) for command in ALL}
 
     def lines(self, width: int) -> list[Line]:
@@ -59,7 +61,7 @@ class HelpScreen(ReadingScreen):
             out += [Line(), _title(name)]
             for command in commands:
                 slash = f"/{command.slash}{' ' + command.argument if command.argument else ''}" if command.slash else ""
-                keys = ", ".join(part for part in (command.key_names, slash) if part)
+                keys = ", ".join(part for part in (self._names[command.id], slash) if part)
                 here = self._applies[command.id]
                 text = Content.assemble((command.title, "bold" if here else "$text-muted"), (f"  {command.help}", "$text-muted"))
                 out += _entry(keys or "ctrl+p", text, width, "$text-accent" if here else "$text-muted")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
@@ -22,6 +23,8 @@ from thetis_tui.attachments import pasted
 from thetis_tui.chips import Chips
 from thetis_tui.sanitise import visible
 
+_PASSED = frozenset({"f6", "f7"})
+"""Keys a text area selects with, which are for commands here."""
 NEWLINE_KEYS = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
 _SCROLL = {
     "pageup": "page_up", "pagedown": "page_down", "ctrl+home": "home", "ctrl+end": "end",
@@ -90,6 +93,8 @@ class Prompt(TextArea):
             "", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False,
             compact=True, id="prompt",
         )
+        self._own_keys = dict(self._bindings.key_to_bindings)
+        self.yields(())
         self.cursor_blink = False
         self.chips = Chips()
         self.completion = ""
@@ -124,6 +129,12 @@ class Prompt(TextArea):
         if self._take(event) or await self._edit(event.key):
             event.stop()
             event.prevent_default()
+
+    def yields(self, keys: Iterable[str]) -> None:
+        """These keys are commands': the text area, which has uses of its own for some, lets them pass."""
+        mine = self._own_keys
+        passed = _PASSED.union(keys)
+        self._bindings.key_to_bindings = {key: found for key, found in mine.items() if key not in passed}
 
     async def _edit(self, key: str) -> bool:
         """Run the text area's own binding of `key` now.
@@ -166,8 +177,6 @@ class Prompt(TextArea):
             self.post_message(self.Walked(1))
         elif key in _SCROLL:
             self.post_message(self.Scrolled(_SCROLL[key]))
-        elif key == "f6":  # a text area would select a line with it
-            self.post_message(self.Pressed("agents"))
         elif key == "ctrl+d" and blank:
             self.post_message(self.Pressed("quit"))
         elif event.character == "?" and blank:

@@ -12,6 +12,7 @@ from thetis_kernel.cli.attach import Reached, attach_again
 from thetis_kernel.cli.reach import locate, reach
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.errors import DeadlineExceeded, PeerGone, RootError
+from thetis_kernel.paths import user_config_file
 from thetis_kernel.protocol.ids import short
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def screen(arguments: argparse.Namespace, let_go: Callable[[], None]) -> int:
             await own.close()
 
     return run(connect, leave=leave, left=_farewell, conversation=arguments.conversation, keep=paths.screen,
-               theme=loaded.settings.screen.theme, notices=loaded.settings.screen.notices)
+               theme=loaded.settings.screen.theme, notices=loaded.settings.screen.notices,
+               themes=user_config_file().parent / "themes")
 
 
 async def _go_on(gateway: Gateway, let_go: Callable[[], None]) -> None:

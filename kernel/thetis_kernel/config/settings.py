@@ -114,19 +114,29 @@ class ToolGroups(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Paths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[paths]: `skills` are more directories of skills. In the person's own file they are absolute or begin with `~`; in a
-    root's file they are inside the root, and count once it is trusted, as everything it brings does (gateway/trust)."""
+    root's file they are inside the root, and count once it is trusted, as everything it brings does (gateway/trust).
+
+    `data`, `artifacts`, `worktrees`, `workspace`: where that part of a root's state lies, by the same rule; "" is the person's
+    state directory (gateway/placing.py).
+    """
 
     skills: list[str] = []
+    data: str = ""
+    artifacts: str = ""
+    worktrees: str = ""
+    workspace: str = ""
 
 
 class Screen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[screen]: how it looks and how it calls. `theme`: dark, light, of high contrast, or the terminal's own colours.
 
     `notices`, for who looks elsewhere: all (the window's title, a bell, the terminal's own notices), bell, title, off.
+    `keys`: keys by the name of a command, comma separated, "none" for no key; the screen says which of them it cannot use.
     """
 
     theme: Literal["thetis-dark", "thetis-light", "thetis-contrast", "thetis-ansi"] = "thetis-dark"
     notices: Literal["all", "bell", "title", "off"] = "all"
+    keys: dict[str, str] = {}
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,7 +167,7 @@ USER_ONLY = frozenset({
     "agent.max_conversation_dollars", "walls.unwalled", "walls.network", "walls.readable",
     "files.readable_secrets", "dependencies",
     "approvals", "context", "modes", "tools", "providers", "models", "model.fallback", "model.by_mode",
-    "worktree", "paths", "subagents", "discord",
+    "worktree", "paths", "subagents", "discord", "screen.keys",
 })
 """Dotted keys (or whole tables) that only the person's own files and environment may set."""
 

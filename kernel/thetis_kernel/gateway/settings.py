@@ -27,7 +27,7 @@ from thetis_kernel.tomlfile import parse, read_text
 if TYPE_CHECKING:
     from thetis_kernel.gateway.gateway import Gateway
 
-AT_ONCE = frozenset({"screen.theme", "screen.notices"})
+AT_ONCE = frozenset({"screen.theme", "screen.notices", "screen.keys"})
 """What the screen itself takes up when it is changed there."""
 
 

@@ -246,6 +246,6 @@ async def test_help_opens_from_an_empty_prompt_only() -> None:
         await s.type("a?")
         assert s.desk.prompt.text == "a?"
         await s.pilot.press("backspace", "backspace", "question_mark")
-        await s.until(lambda: "Commands" in s.text())
+        await s.until(lambda: "Typing" in s.text())
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.desk)
