@@ -6,12 +6,15 @@ They pass the same gate as any other guest, once per machine and runtime; every 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thetis_kernel.forge.layout import MANIFEST
-from thetis_kernel.forge.service import Forge
 from thetis_kernel.forge.source import read_guest
 from thetis_kernel.paths import builtin_root
 from thetis_kernel.protocol.gate import GuestSource, Verdict
+
+if TYPE_CHECKING:  # the gate host looks which guests ship, and does without asyncio
+    from thetis_kernel.forge.service import Forge
 
 ASPECTS = {"agent": "agent_core", "gateway/tui": "gateway_tui"}
 """Aspect name -> directory below aspects/."""

@@ -49,6 +49,7 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.pages import Pages
+from thetis_kernel.gateway.probing import prober_of
 from thetis_kernel.gateway.providers import Providers
 from thetis_kernel.gateway.questions import Questions
 from thetis_kernel.gateway.recalling import Recalling
@@ -217,6 +218,7 @@ class Gateway:
                     gateway._warm(gateway.outside.watch())
                 gateway._warm(gateway._look_at_common())
                 gateway._warm(gateway._judge_again())
+                gateway._warm(prober_of(gateway).watch())
         if holder == "daemon":
             gateway._warm(cut.resume(gateway.log, gateway.turns))
         return gateway

@@ -53,6 +53,13 @@ class Renderer:
                 if not await self._watchdog.failed(session, RENDERER, str(error.data.get("kind", "")), error.message):
                     return render_plain(events)
 
+    async def draw_anew(self, session: str, events: list[Event]) -> None:
+        """Have the conversation's renderer draw events, whatever is kept of them. Raises what the face host answers."""
+        guest = await self._guests.renderer(session)
+        face = await self._fleet.face()
+        asked = [FaceEvent(seq=e.seq, kind=e.kind, ts_ms=e.ts_ms, body=e.raw) for e in events]
+        await face.peer.call(RenderEvents(key=guest.key, events=asked, bundle=guest.bundle), timeout=2 * SECONDS)
+
     async def _drawn(self, guest: GuestBundle, events: list[Event]) -> list[RenderedEvent]:
         """The blocks, from the cache or the guest. Raises what the face host answered when it drew nothing."""
         missing = [event for event in events if (guest.key, event.session, event.seq) not in self._cache]

@@ -106,6 +106,19 @@ class CheckHistory(Ask[HistoryChecked], frozen=True, tag="worker.check-history")
     agent: GuestBundle
 
 
+class Probed(msgspec.Struct, frozen=True):
+    """How the agent's `health` went: a kind of GuestError and its words, "" when it is well."""
+
+    failure: str = ""
+    detail: str = ""
+
+
+class ProbeAgent(Ask[Probed], frozen=True, tag="worker.probe-agent"):
+    """Ask the agent whether it is well. No turn: nothing is logged, run or sent."""
+
+    agent: GuestBundle
+
+
 class CancelTurn(Tell, frozen=True, tag="worker.cancel"):
     """Stop the turn: effects at once, the guest at its next import, by force after a grace."""
 

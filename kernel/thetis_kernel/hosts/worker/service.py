@@ -12,6 +12,7 @@ import msgspec
 from thetis_kernel import crash
 from thetis_kernel.errors import ThetisError
 from thetis_kernel.hosts.worker.checking import check_history
+from thetis_kernel.hosts.worker.probing import probe
 from thetis_kernel.hosts.worker.runtimes import Runtimes
 from thetis_kernel.hosts.worker.setting_up import set_up
 from thetis_kernel.hosts.worker.turn import Turn
@@ -22,6 +23,8 @@ from thetis_kernel.protocol.worker import (
     HistoryChecked,
     ModeChanged,
     Notice,
+    ProbeAgent,
+    Probed,
     Ring,
     RunTurn,
     SetUp,
@@ -105,6 +108,10 @@ class WorkerService:
         """Judge the agent's next request; beside a running turn, which does not notice."""
         return check_history(ask, self.peer, self._runtimes)
 
+    def probe_agent(self, ask: ProbeAgent, serving: Serving) -> Probed:
+        """Ask the agent whether it is well."""
+        return probe(ask, self._runtimes)
+
     def cancel(self, tell: CancelTurn) -> None:
         """Stop the turn it names; a stop for an older turn does nothing."""
         with self._lock:
@@ -145,7 +152,8 @@ def serve(context: ChildContext) -> None:
     """Role module entry: answer the gateway until it goes away."""
     service = WorkerService(context.fds)
     service.peer = context.connect(
-        asks={RunTurn: service.run_turn, CheckHistory: service.check_history, SetUp: service.set_up},
+        asks={RunTurn: service.run_turn, CheckHistory: service.check_history, SetUp: service.set_up,
+              ProbeAgent: service.probe_agent},
         tells={CancelTurn: service.cancel, Deliver: service.deliver, Ring: service.ring, ModeChanged: service.change_mode},
         is_idle=service.is_idle,
     )
