@@ -63,30 +63,37 @@ def user_config_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 class RootPaths(msgspec.Struct, frozen=True):
-    """The state of one root. Two roots never share a directory: it is keyed by a hash of the real path."""
+    """The state of one root. Two roots never share a directory: it is keyed by a hash of the real path.
+
+    `elsewhere`: places a person gave some of it by [paths] (gateway/placing.py), by the name of the property.
+    """
 
     root: Path
     base: Path
+    elsewhere: dict[str, Path] = {}
 
     @property
     def data(self) -> Path:
         """The database, its lock and blobs."""
-        return self.base / "data"
+        return self._place("data")
 
     @property
     def artifacts(self) -> Path:
         """Bundles of guests with their verdicts."""
-        return self.base / "artifacts"
+        return self._place("artifacts")
 
     @property
     def worktrees(self) -> Path:
         """One checkout a conversation."""
-        return self.base / "worktrees"
+        return self._place("worktrees")
 
     @property
     def workspace(self) -> Path:
         """The one directory that outlives a conversation."""
-        return self.base / "workspace"
+        return self._place("workspace")
+
+    def _place(self, name: str) -> Path:
+        return self.elsewhere.get(name) or self.base / name
 
     @property
     def spill(self) -> Path:
@@ -126,6 +133,11 @@ class RootPaths(msgspec.Struct, frozen=True):
         return self.base / "socket"
 
     @property
+    def root_note(self) -> Path:
+        """Which root this is the state of: its directory's name does not say."""
+        return self.base / "root"
+
+    @property
     def daemon_log(self) -> Path:
         """What a gateway without a screen logs."""
         return self.base / "daemon.log"
@@ -134,7 +146,9 @@ class RootPaths(msgspec.Struct, frozen=True):
         """Create the directories, private to the person (0700)."""
         self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
         for directory in (self.data, self.artifacts, self.worktrees, self.workspace, self.spill):
-            directory.mkdir(exist_ok=True, mode=0o700)
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self.root_note.exists():
+            self.root_note.write_text(f"{self.root}\n", encoding="utf-8", errors="surrogateescape")
 
 
 def root_paths(root: Path, environ: Mapping[str, str] = os.environ) -> RootPaths:

@@ -13,6 +13,7 @@ from thetis_kernel.cli.attach import Reached, attach
 from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded, load
 from thetis_kernel.errors import PeerGone, StoreLocked
+from thetis_kernel.gateway.placing import placed
 from thetis_kernel.gateway.trust import root_is_trusted
 from thetis_kernel.paths import RootPaths, root_paths, user_config_file
 from thetis_kernel.protocol.client import Holder
@@ -29,7 +30,7 @@ def locate(arguments: argparse.Namespace) -> tuple[RootPaths, Loaded]:
     local = not getattr(arguments, "no_local", False)
     trusted = not getattr(arguments, "safe", False) and root_is_trusted(root)
     loaded = load(root, user_config_file(), local=local, trusted=trusted)
-    return root_paths(root), loaded
+    return placed(root_paths(root), loaded.settings.paths), loaded
 
 
 async def reach(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False, warm: bool = True,

@@ -49,6 +49,7 @@ from thetis_kernel.gateway.log import Log
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.pages import Pages
+from thetis_kernel.gateway.placing import take
 from thetis_kernel.gateway.probing import prober_of
 from thetis_kernel.gateway.providers import Providers
 from thetis_kernel.gateway.questions import Questions
@@ -63,6 +64,7 @@ from thetis_kernel.gateway.secrets import gathered
 from thetis_kernel.gateway.settings import SettingsDoor
 from thetis_kernel.gateway.skills.service import Skills
 from thetis_kernel.gateway.spending import Spending
+from thetis_kernel.gateway.spills import Spills
 from thetis_kernel.gateway.timemachine.keeping import Keeping
 from thetis_kernel.gateway.timemachine.service import TimeMachine
 from thetis_kernel.gateway.transcripts import Transcripts
@@ -134,7 +136,8 @@ class Gateway:
                                self.consent.allowed, self.approvals,
                                Net(self.fleet, self.log, self.settings.tools, self.modes, self.scrubber),
                                DevKitDoor(self.bodies, self.guests, self.log, self.modes, SAFE if safe else "",
-                                          ToolWatch(self.bodies, self.guests, self.watchdog)))
+                                          ToolWatch(self.bodies, self.guests, self.watchdog)),
+                               Spills(paths.spill, self.scrubber))
         self.turns.workers = self.workers
         self.workers.notice = self.turns.notice
         self.cloning = Cloning(self.log, self.modes, self.broadcast, paths)
@@ -188,7 +191,7 @@ class Gateway:
         `safe`: the guests that ship serve every conversation, whatever was changed in it or is trusted in the root.
         `holder`: what keeps it going.
         """
-        paths.make()
+        paths = take(paths, loaded.settings.paths)
         store = await asyncio.to_thread(Store.open, paths.data)
         try:
             gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe, holder=holder)

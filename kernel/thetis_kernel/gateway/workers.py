@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from thetis_kernel import crash
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.gateway.approvals import Approvals
 from thetis_kernel.gateway.attachments import Attachments
@@ -21,7 +22,7 @@ from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.spills import Spills
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.client import Delta
-from thetis_kernel.protocol.events import BlobRef, ToolInvocation, ToolResult, Unknown, decode_body
+from thetis_kernel.protocol.events import BlobRef, Compaction, ToolInvocation, ToolResult, Unknown, decode_body
 from thetis_kernel.protocol.media import MAX_PDF
 from thetis_kernel.protocol.net import Fetched
 from thetis_kernel.protocol.worker import (
@@ -55,7 +56,7 @@ class Workers:
 
     def __init__(self, fleet: Fleet, log: Log, models: ModelRelay, broadcast: Broadcast,
                  at_work: Callable[[str], Sequence[Turn]], consent: Callable[[], Awaitable[bool]],
-                 approvals: Approvals, net: Net, devkit: DevKitDoor) -> None:
+                 approvals: Approvals, net: Net, devkit: DevKitDoor, spills: Spills) -> None:
         self._fleet = fleet
         self._log = log
         self._attachments = Attachments(log.store.blobs)
@@ -66,7 +67,7 @@ class Workers:
         self._approvals = approvals
         self._net = net
         self._devkit = devkit
-        self.spills = Spills(log.store.data_dir.parent / "spill", log.scrubber)
+        self.spills = spills
         self._notices: set[asyncio.Task[None]] = set()
         self.more: list[Callable[[str], dict[type[Any], Any]]] = []
         """(conversation) -> handlers of parts that answer workers by themselves; set by the gateway."""
@@ -183,6 +184,8 @@ class Workers:
             await self.spills.look_through(session)
         with turn.writing():
             seq = (await self._log.append(turn.session, body, event_id=ask.event_id)).seq
+        if isinstance(body, Compaction):
+            crash.point("compaction.logged")
         if isinstance(body, ToolResult) and not turn.child and self.answered is not None:
             self.answered(session)
         elif isinstance(body, ToolInvocation):
