@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from thetis_kernel.errors import ThetisError
@@ -42,6 +43,14 @@ async def test_a_package_comes_with_what_it_needs_its_hash_and_its_licence(tmp_p
     [older] = await resolver(tmp_path, index).resolve(["pretty==1.1"])
     assert older.version == "1.1"
     assert list((tmp_path / "scratch").iterdir()) == []
+
+
+async def test_an_index_whose_place_must_be_encoded(tmp_path: Path) -> None:
+    index = Index(tmp_path / "wheels of mine #1")
+    index.add("small-thing", "2.0", {"small.py": "ONE = 1\n"})
+    index.url = f"file://{quote(index.url.removeprefix('file://'))}"
+    [found] = await resolver(tmp_path, index).resolve(["small-thing"])
+    assert found.modules == {"small": "ONE = 1\n"}
 
 
 REFUSED = {

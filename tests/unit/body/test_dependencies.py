@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from thetis_kernel.errors import Refused, UsageError
@@ -81,3 +82,13 @@ def test_a_pin_keeps_the_agent_away_and_nobody_else() -> None:
     pins.check(state, "agent", "kernel")
     pins.check(state, "tool/x", "agent")
     assert pins.value("") == ""
+
+
+@pytest.mark.parametrize("written", ["{}", "file://{}", "file://localhost{}", "file:{}"])
+def test_a_place_is_found_however_it_is_written(written: str, tmp_path: Path) -> None:
+    there = tmp_path / "wheels of mine #1"
+    there.mkdir()
+    path = quote(str(there)) if "file:" in written else str(there)
+    assert pipsettings.places({}, written.format(path)) == (there.resolve(),)
+    assert pipsettings.places({}, "file://elsewhere/tmp") == pipsettings.places({}, "file:///%00") == ()
+    assert pipsettings.places({}, "https://x/tmp") == pipsettings.places({}, "tmp") == pipsettings.places({}, "file:tmp") == ()

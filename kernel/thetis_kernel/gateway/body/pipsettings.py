@@ -9,6 +9,7 @@ import configparser
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 TAKEN = ("index-url", "extra-index-url", "no-index", "find-links", "trusted-host", "cert", "client-cert", "proxy")
 """pip's options that say where packages come from and how to get there."""
@@ -39,8 +40,20 @@ def network_only(settings: Mapping[str, str]) -> dict[str, str]:
 def places(settings: Mapping[str, str], index: str) -> tuple[Path, ...]:
     """Existing files and directories of this machine that the settings and the index name."""
     words = [word for name in _PLACES for word in settings.get(name, "").split()] + [index]
-    paths = [Path(word.removeprefix("file://")) for word in words if word.startswith(("/", "file:///"))]
-    return tuple(dict.fromkeys(path.resolve() for path in paths if path.exists()))
+    return tuple(dict.fromkeys(path.resolve() for word in words if (path := _local(word)) is not None and path.exists()))
+
+
+def _local(word: str) -> Path | None:
+    """The file a word names, as pip reads it: a path from the root, or a file: address with what is encoded in it decoded."""
+    if word.startswith("/"):
+        return Path(word)
+    try:
+        address = urlsplit(word)
+    except ValueError:
+        return None
+    path = unquote(address.path)
+    here = address.scheme == "file" and address.netloc in ("", "localhost")
+    return Path(path) if here and path.startswith("/") and "\0" not in path else None
 
 
 def _variable(option: str) -> str:
