@@ -68,7 +68,7 @@ class Files(Command):
     id = "files"
     title = "Files changed"
     help = "Show or hide the files this conversation has changed against its trunk, beside the transcript, as they change."
-    keys = "shift+f3"
+    keys = "alt+d"
     slash = "files"
 
     async def run(self, app: ThetisApp, argument: str = "") -> None:

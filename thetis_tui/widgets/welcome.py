@@ -29,7 +29,7 @@ WORDMARK = """\
 """The name where there is room for it."""
 GUIDE = (
     "Everything works but the thinking: it is played, offline. To connect a model, leave (ctrl+q), export ANTHROPIC_API_KEY=… "
-    "and start again; the README says how to use others."
+    "and start again; docs/models.md says how to use others."
 )
 
 

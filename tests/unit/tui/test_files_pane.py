@@ -34,7 +34,7 @@ def begun(**fields: object) -> tuple[FakeGateway, str]:
 async def test_what_an_edit_changes_appears_and_enter_shows_that_file() -> None:
     gateway, session = begun()
     async with screen(gateway, conversation=session, size=(120, 30)) as s:
-        await s.pilot.press("shift+f3")
+        await s.pilot.press("alt+d")
         await s.until(lambda: "Nothing has changed on this branch yet" in s.text())
         gateway.diff = c.DiffText(patch=OTHER + PATCH, files=[("a.txt", 1, 0), ("engine/parser.py", 5, 2)])
         turn = gateway.begin(session)
@@ -43,7 +43,7 @@ async def test_what_an_edit_changes_appears_and_enter_shows_that_file() -> None:
         await s.pilot.press("down", "enter")
         await s.until(lambda: isinstance(s.app.screen, DiffScreen) and s.app.screen.query_one(VerticalScroll).scroll_y > 30,
                       "the change of the second file, not the beginning of all")
-        await s.pilot.press("escape", "shift+f3")
+        await s.pilot.press("escape", "alt+d")
         await s.until(lambda: not pane(s).display and s.desk.prompt.has_focus)
 
 
@@ -54,7 +54,7 @@ async def test_a_burst_of_results_is_one_look_and_none_while_the_pane_is_away() 
         turn.result(turn.call("edit", True, path="a.txt", diff=OTHER), "")
         await s.calm()
         assert not gateway.asked(c.GetDiff)
-        await s.pilot.press("shift+f3")
+        await s.pilot.press("alt+d")
         await s.until(lambda: len(gateway.asked(c.GetDiff)) == 1)
         for _ in range(20):
             turn.result(turn.call("edit", True, path="a.txt", diff=OTHER), "")
@@ -68,11 +68,11 @@ async def test_one_pane_stands_there_at_a_time_and_it_goes_with_the_conversation
     other = gateway.make("Two", branch="conv/1a1b1c1d")
     gateway.diff = c.DiffText(patch=PATCH, files=[("engine/parser.py", 5, 2)])
     async with screen(gateway, conversation=session, size=(170, 30)) as s:
-        await s.pilot.press("shift+f3")
+        await s.pilot.press("alt+d")
         await s.until(lambda: "engine/parser.py" in s.text())
         await s.pilot.press("f2")
         await s.until(lambda: s.desk.pane.display and not pane(s).display)
-        await s.pilot.press("shift+f3")
+        await s.pilot.press("alt+d")
         await s.until(lambda: pane(s).display and not s.desk.pane.display)
         gateway.diff = c.DiffText(patch="", files=[("only/here.py", 1, 1)])
         s.app.show(other)
@@ -84,7 +84,7 @@ async def test_why_it_cannot_be_looked_at_stands_in_the_pane_and_names_are_no_ma
     gateway, session = begun()
     gateway.errors[c.GetDiff] = RemoteError("The branch [red]is gone[/].")
     async with screen(gateway, conversation=session, size=(120, 30)) as s:
-        await s.pilot.press("shift+f3")
+        await s.pilot.press("alt+d")
         await s.until(lambda: "The branch [red]is gone[/]." in s.text())
         del gateway.errors[c.GetDiff]
         gateway.diff = c.DiffText(patch="", files=[("a[bold]\x1b[31m.py", 1, 0)])
