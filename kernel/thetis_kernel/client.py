@@ -20,8 +20,9 @@ from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Decision, Rule, shown
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.branches import Applied, Landed
+from thetis_kernel.protocol.care import CheckStore, ListOld, OldLine, PruneOld, ReadClean, StoreReport
 from thetis_kernel.protocol.children import ChildLine, ListChildren, StopChild
-from thetis_kernel.protocol.events import Approval, BlobRef, Question
+from thetis_kernel.protocol.events import Approval, BlobRef, Event, Question
 from thetis_kernel.protocol.ids import new_event_id
 from thetis_kernel.protocol.kernels import ApproveKernel, KernelState, LookAtKernel
 from thetis_kernel.protocol.merging import (
@@ -302,6 +303,22 @@ class GatewayClient:
     async def accept_offer(self, offer: Literal["init", "first-commit"]) -> c.Status:
         """Do what the status offers about an unusable root."""
         return await self._peer.call(c.AcceptOffer(offer=offer))
+
+    async def check_store(self) -> StoreReport:
+        """Whether every conversation's log verifies, and what nobody owns."""
+        return await self._peer.call(CheckStore(), timeout=None)
+
+    async def old(self, days: int) -> list[OldLine]:
+        """Conversations nobody wrote to for so many days, and what each keeps."""
+        return await self._peer.call(ListOld(days=days), timeout=MERGE_S)
+
+    async def prune_old(self, days: int, *, logs: bool = False) -> list[OldLine]:
+        """Remove what they need not keep, archived ones whole with `logs`; what went."""
+        return await self._peer.call(PruneOld(days=days, logs=logs), timeout=MERGE_S)
+
+    async def read_clean(self, session: str, after: int = 0, limit: int = 500) -> list[Event]:
+        """Events as they may be shown to others; none at the end of the log."""
+        return (await self._peer.call(ReadClean(session=session, after=after, limit=limit))).events
 
     async def shutdown(self, wait_s: float = 0.0) -> int:
         """End the daemon, its turns having `wait_s` seconds to finish; how many run."""

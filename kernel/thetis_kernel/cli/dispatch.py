@@ -31,6 +31,14 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.run import run
 
             return run(arguments)
+        case "disk":
+            from thetis_kernel.cli.disk import disk
+
+            return disk(arguments)
+        case "export":
+            from thetis_kernel.cli.export import export
+
+            return export(arguments)
         case "daemon":
             from thetis_kernel.cli.daemon import daemon
 

@@ -70,6 +70,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     usage = commands.add_parser("usage", help="what conversations used and cost",
                                 description="Read from the log: of one conversation, or of all of this root.")
     usage.add_argument("conversation", metavar="ID", nargs="?", default="")
+    usage.add_argument("--by", choices=("day", "model", "tool", "child"), action="append", default=[],
+                       help="what was spent by day, by model, by sub-agent, or what tools did (may be repeated)")
     usage.add_argument("--tools", action="store_true", help="what their tools cost, and whether grouping them pays here")
     _common(usage)
     _json(usage, "print a JSON object")
@@ -96,6 +98,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON list")
     rules.set_defaults(json=False)
 
+    _care(commands)
     _daemon(commands)
     _skills(commands)
     _branches(commands)
@@ -108,6 +111,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
     doctor = commands.add_parser("doctor", help="check this machine, this root and its log, or one conversation",
                                  description="Exit 1 when something is wrong.")
+    doctor.add_argument("--quick", action="store_true", help="do not read every log")
     doctor.add_argument("--conversation", metavar="ID", default="",
                         help="check this conversation: its log, and whether a model would take its history (none is asked)")
     _common(doctor)
@@ -116,6 +120,24 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     config_words(commands, _common)
     _own(commands)
     return parser.parse_args(arguments)
+
+
+def _care(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    disk = commands.add_parser("disk", help="what Thetis keeps for this root, and what old conversations may give back",
+                               description="Nothing goes by itself. An open conversation keeps everything, however old it is.")
+    disk.add_argument("--older-than", metavar="DAYS", default="", help="conversations nobody wrote to for so long: 90d")
+    disk.add_argument("--prune", action="store_true", help="remove their long outputs, and worktrees that hold nothing")
+    disk.add_argument("--logs", action="store_true", help="with --prune: archived conversations whole")
+    _common(disk)
+    _json(disk, "print a JSON list")
+    export = commands.add_parser("export", help="a conversation as one file, to be shown to others",
+                                 description="Secrets and everything of the registry of machines are taken out.")
+    export.add_argument("conversation", metavar="ID", help="a conversation, or the beginning of its id")
+    form = export.add_mutually_exclusive_group()
+    for name, what in (("md", "as Markdown (default)"), ("json", "every event, one JSON object a line"), ("html", "as one page")):
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, default="md", help=what)
+    export.add_argument("--output", "-o", metavar="FILE", default="", help="a new file (default: standard output)")
+    _common(export)
 
 
 def _daemon(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

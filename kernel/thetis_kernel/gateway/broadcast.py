@@ -32,6 +32,7 @@ class Broadcast:
         self._live: dict[str, Live] = {}
         self._hearers: dict[Hearer, set[str]] = {}
         self._kinds: dict[Hearer, str] = {}
+        self._open: dict[Hearer, set[str]] = {}
 
     def join(self, hearer: Hearer) -> None:
         """A client connected; it hears only what concerns everybody until it subscribes."""
@@ -41,6 +42,16 @@ class Broadcast:
         """A client is gone."""
         self._hearers.pop(hearer, None)
         self._kinds.pop(hearer, None)
+        self._open.pop(hearer, None)
+
+    def opened(self, hearer: Hearer, session: str) -> None:
+        """The client reads the conversation; a screen has it open from now on, for as long as it is connected."""
+        if self.kind(hearer) == "screen":
+            self._open.setdefault(hearer, set()).add(session)
+
+    def is_open(self, session: str) -> bool:
+        """Whether a connected screen has the conversation open."""
+        return any(session in sessions for sessions in self._open.values())
 
     def attend(self, hearer: Hearer, kind: str) -> None:
         """The client says who it is: screen, run or bridge. A bridge stays one."""

@@ -14,6 +14,7 @@ from thetis_kernel.gateway.body.service import PERSONS
 from thetis_kernel.gateway.branches.door import handlers as branch_handlers
 from thetis_kernel.gateway.bridged import guarded
 from thetis_kernel.gateway.broadcast import Hearer
+from thetis_kernel.gateway.care.door import handlers as care_handlers
 from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.gateway.settings import handlers as setting_handlers
@@ -151,6 +152,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
 
     async def read(ask: c.ReadEvents) -> c.EventPage:
         session = await gateway.conversations.find(ask.session)
+        gateway.broadcast.opened(hearer(), session)
         store = gateway.log.store
         events = await gateway.pages.read(session, ask.after, ask.limit)
         return c.EventPage(events=events, last_seq=await asyncio.to_thread(store.last_seq, session))
@@ -267,6 +269,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         a.ListQuestions: questions,
         a.AnswerQuestion: answer_question,
         a.Compact: compact,
+        **care_handlers(gateway, only_a_person),
         **skill_handlers(gateway, only_a_person),
         **setting_handlers(gateway, only_a_person),
         **branch_handlers(gateway, only_a_person),

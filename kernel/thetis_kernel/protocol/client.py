@@ -13,6 +13,7 @@ import msgspec
 from thetis_kernel.protocol.approvals import Decision, Rule
 from thetis_kernel.protocol.asking import ASKING_ASKS
 from thetis_kernel.protocol.blocks import RenderedEvent
+from thetis_kernel.protocol.care import CARE_ASKS
 from thetis_kernel.protocol.children import CHILD_ASKS, ChildLine
 from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
@@ -403,7 +404,7 @@ class WallsQuestion(Tell, frozen=True, tag="client.walls-question"):
 CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
-    *QUEUE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals, AnswerApproval,
-    HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS,
+    *QUEUE_ASKS, *CARE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals,
+    AnswerApproval, HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -35,6 +35,11 @@ BUSY_MS = 5_000
 """How long to wait for SQLite's own short locks: there is one writer, so only recovery and checkpoints hold any."""
 
 
+def sqlite_version() -> str:
+    """The SQLite in use."""
+    return apsw.sqlite_lib_version()
+
+
 def require_sqlite() -> None:
     """Raise StoreError (`store-version`) unless the SQLite in use is new enough."""
     version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))

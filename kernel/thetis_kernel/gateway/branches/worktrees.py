@@ -43,10 +43,13 @@ class Worktrees:
         lines = [self._line(each, known.get(each.branch)) for each in found]
         return sorted(lines, key=lambda line: (line.used_ms, line.branch))
 
-    async def prune(self, conversations: list[Conversation]) -> list[WorktreeLine]:
-        """Remove the prunable ones; those that went. One that became busy or dirty meanwhile stays."""
+    async def prune(self, conversations: list[Conversation], only: set[str] | None = None) -> list[WorktreeLine]:
+        """Remove the prunable ones, of the conversations `only` where that is given; those that went. One that became busy or
+        dirty meanwhile stays. `conversations` are all there are: a worktree of none of them is an orphan."""
         gone = []
         for line in await self.all(conversations):
+            if only is not None and line.session not in only:
+                continue
             if line.prunable and not self._running(line.session):
                 try:
                     await self._git.ask(git.RemoveWorktree(root=self._git.root, branch=line.branch))
