@@ -13,7 +13,7 @@ from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
 
-for _letter in "0123456789cefo":
+for _letter in "0123456789acdefghijklmnopqrstuvwxyz":  # not b: what Alt and an arrow send in some
     # Textual takes Alt and a digit for what one keyboard of one system types with them ("¡"); here they are keys, in
     # terminals without the newer keyboard protocol too.
     ANSI_SEQUENCES_KEYS[f"\x1b{_letter}"] = (SimpleNamespace(value=f"alt+{_letter}"),)  # type: ignore[index]
