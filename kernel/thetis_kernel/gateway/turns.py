@@ -391,6 +391,8 @@ class Turns:
         if died:  # a sub-agent's parent is told, and decides: nothing of it runs twice by itself
             return turn.attempt + 1 if turn.attempt < MAX_ATTEMPTS and not turn.child else -1
         state = await self._log.state(turn.session)
+        if outcome.stopped_by == "asked":  # answered before the turn that asked was over
+            return -1 if state.questions else 0
         # Words that came after the agent's last look at its inbox would otherwise wait for the next message.
         return 0 if outcome.stopped_by == "stop" and state.unread_nudges else -1
 
