@@ -1,4 +1,4 @@
-"""A connector with the real library on a fake Discord and a real gateway, in this process; and how a program of its own finds it."""
+"""A connector with the real library on a fake Discord and a real gateway, in this process; and as a program of its own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import discord.gateway
 import discord.http
 import pytest
 import yarl
+from thetis_kernel.cli.attach import attach
+from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.discord import Discord as Settings
 from thetis_kernel.connectors.discord.line import Line, Missed
 from thetis_kernel.connectors.discord.memory import Memory
@@ -53,7 +55,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Discord]:
 async def begin(opened: Opened, server: Discord, memory: Path, **settings: Any) -> Bot:
     """A connector of those settings."""
     chosen = Settings(**{"admin_users": [ADMIN], "allowed_users": [FRIEND], "edit_interval_ms": 250, **settings})
-    connector = Connector(chosen, opened.gateway.connect, Memory(memory))
+
+    async def reach() -> GatewayClient:
+        return (await attach(opened.gateway.paths)).client
+
+    connector = Connector(chosen, reach, Memory(memory))
     await connector.open()
     line = Line(TOKEN, connector.admission.judge, connector.hear_from_there, lambda: Missed(*connector.missed()),
                 connector.passed_there)

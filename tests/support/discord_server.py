@@ -103,10 +103,10 @@ class Discord:
             self.dispatch("MESSAGE_CREATE", message)
         return identifier
 
-    def command(self, author: int, name: str, value: str = "", *, channel: int = PRIVATE, **fields: Any) -> str:
+    def command(self, author: int, name: str, value: str = "", *, channel: int = PRIVATE) -> str:
         """A command; the token of its interaction."""
         options = [{"name": "value", "type": 3, "value": value}] if value else []
-        return self.interact(author, 2, {"id": "1", "name": name, "type": 1, "options": options}, channel=channel, **fields)
+        return self.interact(author, 2, {"id": "1", "name": name, "type": 1, "options": options}, channel=channel)
 
     def press(self, author: int, custom_id: str, values: list[str] | None = None, *, channel: int = PRIVATE) -> str:
         """A component is pressed."""
@@ -118,8 +118,9 @@ class Discord:
         rows = [{"type": 1, "components": [{"type": 4, "custom_id": str(n), "value": text}]} for n, text in enumerate(texts)]
         return self.interact(author, 5, {"custom_id": custom_id, "components": rows}, channel=channel)
 
-    def interact(self, author: int, kind: int, data: dict[str, Any], *, channel: int = PRIVATE, **fields: Any) -> str:
-        """Any interaction; its token."""
+    def interact(self, author: int, kind: int, data: dict[str, Any], *, channel: int = PRIVATE,
+                 forged: dict[str, Any] | None = None) -> str:
+        """Any interaction, with fields as forged; its token."""
         identifier = self.id()
         token = f"interaction-{identifier}"
         types = {PRIVATE: 1, THREAD: 11}
@@ -130,7 +131,7 @@ class Discord:
             payload["user"] = user_of(author)
         else:
             payload |= {"guild_id": str(GUILD), "member": {"user": user_of(author), "roles": [], "joined_at": None}}
-        self.dispatch("INTERACTION_CREATE", payload | fields)
+        self.dispatch("INTERACTION_CREATE", payload | (forged or {}))
         return token
 
     def told(self, token: str) -> str:
@@ -380,4 +381,5 @@ def guild_of(last: dict[int, int | None]) -> dict[str, Any]:
             "banner": None, "premium_tier": 0, "preferred_locale": "en-US", "public_updates_channel_id": None, "nsfw_level": 0,
             "premium_progress_bar_enabled": False, "stickers": [], "large": False, "unavailable": False, "member_count": 2,
             "members": [], "channels": [channel], "threads": [thread], "presences": [], "voice_states": [],
-            "stage_instances": [], "guild_scheduled_events": [], "soundboard_sounds": [], "joined_at": "2026-01-01T00:00:00+00:00"}
+            "stage_instances": [], "guild_scheduled_events": [], "soundboard_sounds": [],
+            "joined_at": "2026-01-01T00:00:00+00:00"}

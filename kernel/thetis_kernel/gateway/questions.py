@@ -23,6 +23,7 @@ class Questions:
     def __init__(self, log: Log, turns: Turns) -> None:
         self._log = log
         self._turns = turns
+        self._line: dict[str, asyncio.Lock] = {}
 
     async def open(self, session: str) -> list[Question]:
         """What is asked and not answered, oldest first."""
@@ -33,12 +34,13 @@ class Questions:
         known = await asyncio.to_thread(self._log.store.find_event, event_id)
         if known is not None:
             return known.seq
-        question = (await self._log.state(session)).questions.get(identifier)
-        if question is None:
-            raise UsageError(f"There is no open question {identifier[:40]!r} here.",
-                             hint="It was answered, or the conversation went on without an answer.")
-        answers = _fitting(question, given)
-        event = await self._log.append(session, Answer(id=identifier, answers=answers), event_id=event_id)
+        async with self._line.setdefault(session, asyncio.Lock()):  # of two at once, the first counts
+            question = (await self._log.state(session)).questions.get(identifier)
+            if question is None:
+                raise UsageError(f"There is no open question {identifier[:40]!r} here.",
+                                 hint="It was answered, or the conversation went on without an answer.")
+            answers = _fitting(question, given)
+            event = await self._log.append(session, Answer(id=identifier, answers=answers), event_id=event_id)
         turn = self._turns.running(session)
         if not await self._turns.go_on(session, attended=attended) and turn is not None and turn.deliver is not None:
             turn.deliver(Deliver(turn=turn.id, seq=event.seq, text="The person answered."))

@@ -59,6 +59,7 @@ class Poster:
         self._ending = asyncio.Event()
         self._pause = Pause()
         self._last = 0.0
+        self._dropped = 0
 
     def want(self, pages: Callable[[], Sequence[str]]) -> None:
         """From now on the messages shall be what `pages()` says; it is asked when something can be sent."""
@@ -133,8 +134,9 @@ class Poster:
 
     def _drop(self, number: int) -> None:
         del self._posts[number], self._shown[number]
+        self._dropped += 1
         self._kept(list(self._posts))
 
     def _nonce(self, number: int) -> str:
-        """The same for the same page of the same turn, in any process."""
-        return hashlib.sha256(f"{self._channel}:{self._name}:{number}".encode()).hexdigest()[:24]
+        """The same for the same page of the same turn, in any process; another one for a page that was taken away before."""
+        return hashlib.sha256(f"{self._channel}:{self._name}:{number}:{self._dropped}".encode()).hexdigest()[:24]

@@ -32,6 +32,7 @@ from thetis_kernel.protocol.wire import Tell
 MAX_WAITING = 200
 """Messages of one conversation that wait to be handed over; of more, the oldest stay."""
 MAX_RESUMES = 2
+FULL = "Too much waits here already, so I did not take this. Say it again in a while."
 PASSING = frozenset({"closing", "store-full", "store-locked"})
 """Codes of a gateway that will take the same words later."""
 _logger = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ class Talking:
         self._pace: asyncio.Task[None] | None = None
         self._partly: dict[str, dict[int, Given]] = {}
         self._resumes = 0
+        self._telling: set[asyncio.Task[None]] = set()
 
     @property
     def session(self) -> str:
@@ -82,10 +84,12 @@ class Talking:
         return talk.session if talk is not None else ""
 
     def hear(self, said: Said) -> bool:
-        """Take words; False when too many wait."""
+        """Take words; False when too many wait, which whoever said them is told."""
         try:
             self._waiting.put_nowait(said)
         except asyncio.QueueFull:
+            self._telling.add(telling := asyncio.create_task(self._tell(said, FULL)))
+            telling.add_done_callback(self._telling.discard)
             return False
         if self._saying is None or self._saying.done():
             self._saying = asyncio.create_task(self._say_all())
@@ -265,7 +269,12 @@ class Talking:
             return f"Noted. {left} more to answer."
         event_id = hashlib.sha256(f"{session}:{question.id}:{pressed.id}".encode()).hexdigest()[:32]
         del self._partly[question.id]
-        await client.answer_question(session, question.id, [answers[number] for number in sorted(answers)], event_id=event_id)
+        try:
+            await client.answer_question(session, question.id, [answers[number] for number in sorted(answers)], event_id=event_id)
+        except RemoteError:
+            if question.id in {one.id for one in await client.questions(session)}:
+                raise
+            return "This was answered already."
         self.follow()
         return ""
 
