@@ -7,38 +7,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
-import platform
-import shutil
-import sys
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator
 
 import msgspec
 
 from thetis_kernel import __version__
+from thetis_kernel.cli.daemon import Seen, look
+from thetis_kernel.cli.findings import Finding
+from thetis_kernel.cli.machine import machine
 from thetis_kernel.cli.printing import plain
 from thetis_kernel.cli.reach import locate, reached
 from thetis_kernel.errors import ThetisError
-from thetis_kernel.paths import runtimes_dir
+from thetis_kernel.protocol.care import StoreReport
 from thetis_kernel.protocol.client import Examination, Status
 from thetis_kernel.protocol.ids import short
-
-LOW_DISK = 1 << 30
-"""Free bytes below which doctor says so."""
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing looked at. `level`: ok, warn, error."""
-
-    name: str
-    level: str
-    message: str
-    hint: str = ""
 
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print the findings; 0 when none is an error."""
-    findings = _conversation(arguments) if arguments.conversation else [*_machine(), *_root(arguments)]
+    findings = _conversation(arguments) if arguments.conversation else [*machine(), *_root(arguments)]
     if arguments.json:
         print(msgspec.json.encode({"version": __version__, "findings": findings}).decode())
     else:
@@ -49,51 +36,47 @@ def doctor(arguments: argparse.Namespace) -> int:
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
 
-def _machine() -> list[Finding]:
-    from thetis_kernel.forge.checkers import PROGRAMS, program
-    from thetis_kernel.walls.probe import probe
-    from thetis_kernel.wasm.runtimes import WORLDS, seal
-
-    tier = probe(os.environ.get("PATH", ""))
-    free = shutil.disk_usage(_existing(runtimes_dir())).free
-    found = [
-        Finding("version", "ok", f"thetis {__version__}, Python {platform.python_version()}, {platform.platform()}"),
-        Finding("python", "ok" if sys.version_info >= (3, 11) else "error", f"Python {platform.python_version()}",
-                "Thetis needs Python 3.11 or later."),
-        Finding("walls", "error" if tier.name == "none" else "ok", f"{tier.name}: {tier.sentence}", tier.hint),
-        Finding("disk", "ok" if free > LOW_DISK else "warn", f"{free >> 20} MiB free", "Free some space."),
-        Finding("libraries", "ok", ", ".join(f"{name} {version(name)}" for name in ("apsw", "wasmtime", "pygit2", "textual"))),
-    ]
-    for name in PROGRAMS:
-        try:
-            found.append(Finding("gate", "ok", f"{name} {version(name)}: {program(name)}"))
-        except (ThetisError, PackageNotFoundError):
-            found.append(Finding("gate", "error", f"{name} is missing, so no guest passes the gate.", "Install Thetis again."))
-    for world in WORLDS:
-        try:
-            os.close(seal(world))
-            found.append(Finding("runtime", "ok", f"{world}: built"))
-        except ThetisError as error:
-            found.append(Finding("runtime", "warn", f"{world}: {error.message}", error.hint or "Run `thetis setup`."))
-    return found
-
-
-def _root(arguments: argparse.Namespace) -> list[Finding]:
+def _root(arguments: argparse.Namespace) -> Iterator[Finding]:
     try:
         paths, loaded = locate(arguments)
+        holder = look(paths)
 
-        async def ask() -> Status:
+        async def ask() -> tuple[Status, StoreReport | None]:
             async with reached(paths, loaded, warm=False) as client:
-                return await client.status()
+                return await client.status(), None if arguments.quick else await client.check_store()
 
-        status = asyncio.run(ask())
+        status, store = asyncio.run(ask())
     except ThetisError as error:
-        return [Finding("root", "error", error.message, error.hint)]
-    return [
-        Finding("root", "ok", f"{status.root} ({status.root_kind}), trunk {status.trunk or '(none)'}"),
-        Finding("state", "ok", str(paths.base)),
-        *(Finding("notice", "warn", notice) for notice in status.notices),
-    ]
+        yield Finding("root", "error", error.message, error.hint)
+        return
+    yield Finding("root", "ok", f"{status.root} ({status.root_kind}), trunk {status.trunk or '(none)'}")
+    yield Finding("state", "ok", str(paths.base))
+    yield _daemon(holder)
+    if store is not None:
+        yield from _store(store)
+    yield from (Finding("notice", "warn", notice) for notice in status.notices)
+
+
+def _daemon(seen: Seen) -> Finding:
+    if seen.holder == "":
+        return Finding("daemon", "ok", "none runs")
+    if seen.holder == "unknown":
+        return Finding("daemon", "error", f"process {seen.pid} has this root open and does not answer: {' '.join(seen.notices)}",
+                       "`thetis daemon stop --now` ends it.")
+    if seen.version != __version__:
+        return Finding("daemon", "warn", f"what has this root open is version {seen.version}, this is {__version__}",
+                       "`thetis daemon restart` brings this one, or end the screen that has it.")
+    return Finding("daemon", "ok", f"a {seen.holder} has this root open (process {seen.pid})")
+
+
+def _store(store: StoreReport) -> Iterator[Finding]:
+    if not store.damaged:
+        yield Finding("store", "ok", f"SQLite {store.sqlite}; each of {store.events} events in {store.conversations} "
+                                     f"conversation{'s' * (store.conversations != 1)} verifies")
+    hint = "The others are not affected. `thetis doctor --conversation` says more."
+    yield from (Finding("store", "error", sentence, hint) for sentence in store.damaged)
+    yield from (Finding("orphan", "warn", sentence, "Nobody needs it; `thetis worktrees --prune` removes worktrees.")
+                for sentence in store.orphans)
 
 
 def _conversation(arguments: argparse.Namespace) -> list[Finding]:
@@ -125,10 +108,3 @@ def _conversation(arguments: argparse.Namespace) -> list[Finding]:
         sizes = f"{seen.messages} message{'s' * (seen.messages != 1)}, {seen.size / 1024:.1f} KiB"
         found.append(Finding("history", "ok", f"The next request is one a model takes ({sizes}); {said}."))
     return found
-
-
-def _existing(path: os.PathLike[str]) -> str:
-    where = os.fspath(path)
-    while not os.path.exists(where):
-        where = os.path.dirname(where)
-    return where

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from thetis_kernel.cli import doctor
+from thetis_kernel.cli.machine import _gate
 from thetis_kernel.errors import GateError
 from thetis_kernel.forge import checkers
 
 
 def found() -> dict[str, tuple[str, str]]:
-    return {f.message.split()[0]: (f.level, f.message) for f in doctor._machine() if f.name == "gate"}
+    return {f.message.split()[0]: (f.level, f.message) for f in _gate()}
 
 
 def test_the_gates_checkers_are_named_with_their_versions() -> None:
