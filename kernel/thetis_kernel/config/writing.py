@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import tomlkit
 
 from thetis_kernel import localfile
 from thetis_kernel.config.keys import Key, Where, allowed_in_root, keys, nearest
@@ -125,6 +124,8 @@ def shown(value: Any) -> str:
         return ""
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value)):
         return msgspec.json.encode(value).decode()  # read, not written: as TOML it has lines
+    import tomlkit  # late: not every process that knows settings writes them
+
     return tomlkit.item(value).as_string() if not isinstance(value, str) else value
 
 

@@ -46,6 +46,7 @@ from thetis_kernel.gateway.guests import Guests
 from thetis_kernel.gateway.judging import SPARE_S, DisposableJudge
 from thetis_kernel.gateway.kernels import Kernels
 from thetis_kernel.gateway.log import Log
+from thetis_kernel.gateway.machines import Machines
 from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.net import Net
 from thetis_kernel.gateway.pages import Pages
@@ -159,6 +160,7 @@ class Gateway:
         self.timemachine = TimeMachine(branches, keeping, self.turns.quiet, self.repository.ensure_worktree)
         self.turns.before.append(self.timemachine.settle)
         self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
+                              Machines(self.log, self.modes, paths).asks,
                               self.branch.asks]
         self.turns.before.append(self.skills.offer)
         if not safe:

@@ -108,6 +108,8 @@ class TurnContext:
     """The tool guest that runs for a call."""
     inside: dict[str, Inside] = field(default_factory=dict)
     """What the tool guest of a call did by its own imports, until its result tells it."""
+    seen: dict[str, Any] = field(default_factory=dict)
+    """By machine: the host key a person is being shown, kept until it is used (toolhost.machines)."""
     effects: int = 0
     """Effects that were judged in this turn."""
     consent: Callable[[AskApproval], Verdict] | None = None

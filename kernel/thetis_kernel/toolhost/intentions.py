@@ -5,6 +5,7 @@ An operation without a maker of its own is shown by its name and all its argumen
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import hashlib
 import json
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thetis_kernel.errors import Refused, ThetisError
-from thetis_kernel.toolhost import cloning, edits, skills
+from thetis_kernel.toolhost import cloning, edits, machines, settings, skills
 from thetis_kernel.toolhost.authority import Intended, Subject
 from thetis_kernel.toolhost.context import TurnContext
 from thetis_kernel.toolhost.files import MAX_READ, decode
@@ -47,14 +48,17 @@ def _command(context: TurnContext, arguments: Arguments) -> Intended:
 def _in_terminal(context: TurnContext, arguments: Arguments) -> Intended:
     """A command for a shell that lives on: what was done in it before can change what the words mean, so once only."""
     behind = ", in the background" if arguments.get("background") else ""
+    if machine := machines.machine_of(context, arguments["id"]):
+        return machines.running(machine, arguments["command"], arguments["id"], behind)
     return Intended(what="Run a command in a terminal", detail=arguments["command"], where=f"terminal {arguments['id']}{behind}")
 
 
 def _typed(context: TurnContext, arguments: Arguments) -> Intended:
     key = f"key {arguments['key']}" if arguments.get("key") else ""
     text = arguments.get("text", "")
-    return Intended(what="Type into a terminal", detail="\n".join(part for part in (text, key) if part),
-                    where=f"terminal {arguments['id']}")
+    machine = machines.machine_of(context, arguments["id"])
+    return Intended(what=f"Type into a terminal on {machine}" if machine else "Type into a terminal",
+                    detail="\n".join(part for part in (text, key) if part), where=f"terminal {arguments['id']}")
 
 
 def _write(context: TurnContext, arguments: Arguments) -> Intended:
@@ -65,6 +69,11 @@ def _edit(context: TurnContext, arguments: Arguments) -> Intended:
     changed = edits.changed(context.tree, arguments["path"], arguments["old_text"], arguments["new_text"],
                             arguments["replace_all"])
     return _file(context, arguments["path"], lambda old: changed.text)
+
+
+def _setting(context: TurnContext, arguments: Arguments) -> Intended:
+    made = _file(context, settings.FILE, lambda old: settings.changed(old, arguments["key"], arguments["value"]))
+    return dataclasses.replace(made, what=f"Set {arguments['key']} in {settings.FILE} of this branch", subjects=())
 
 
 def _guest(what: str, path: str, detail: str) -> Intended:
@@ -165,6 +174,11 @@ _MAKERS: dict[str, Callable[[TurnContext, Arguments], Intended]] = {
     "files.write-file": _write,
     "files.edit-file": _edit,
     "terminal.run": _command,
+    "terminals.open": machines.opening,
+    "config.set": _setting,
+    "ssh-hosts.set": machines.setting,
+    "ssh-hosts.remove": machines.removing,
+    "ssh-hosts.rename": machines.renaming,
     "terminals.run": _in_terminal,
     "terminals.send": _typed,
     "repository.clone": cloning.intended,

@@ -22,10 +22,12 @@ from thetis_kernel.toolhost import (
     devkit,
     edits,
     files,
+    machines,
     notes,
     originals,
     pictures,
     search,
+    settings,
     skills,
     transcripts,
     waiting,
@@ -140,8 +142,34 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             "terminals.open",
             True,
-            {"cwd": (str, "."), "name": (str, ""), "env": (dict, {})},
-            lambda c, _, a: terminals.open_terminal(c, a["cwd"], a["name"], a["env"]),
+            {"cwd": (str, "."), "name": (str, ""), "env": (dict, {}), "host": (str, "")},
+            lambda c, _, a: terminals.open_terminal(c, a["cwd"], a["name"], a["env"], a["host"]),
+        ),
+        Operation("config.list", False, {"prefix": (str, "")}, lambda c, _, a: settings.listing(c, a["prefix"])),
+        Operation("config.read", False, {"key": (str, REQUIRED)}, lambda c, _, a: settings.read(c, a["key"])),
+        Operation(
+            "config.set",
+            True,
+            {"key": (str, REQUIRED), "value": (str, REQUIRED)},
+            lambda c, _, a: settings.put(c, a["key"], a["value"]),
+        ),
+        Operation("ssh-hosts.list", False, {}, lambda c, _, a: machines.listing(c)),
+        Operation("ssh-hosts.get", False, {"name": (str, REQUIRED)}, lambda c, _, a: machines.get(c, a["name"])),
+        Operation(
+            "ssh-hosts.set",
+            True,
+            {
+                "name": (str, REQUIRED), "host": (str, ""), "port": (int, 0), "user": (str, ""), "identity_file": (str, ""),
+                "jump": (str, ""), "options": (list, []), "remote_cwd": (str, ""), "description": (str, ""), "clear": (list, []),
+            },
+            lambda c, _, a: machines.put(c, a),
+        ),
+        Operation("ssh-hosts.remove", True, {"name": (str, REQUIRED)}, lambda c, _, a: machines.remove(c, a["name"])),
+        Operation(
+            "ssh-hosts.rename",
+            True,
+            {"name": (str, REQUIRED), "to": (str, REQUIRED)},
+            lambda c, _, a: machines.rename(c, a["name"], a["to"]),
         ),
         Operation(
             "terminals.run",
@@ -263,7 +291,8 @@ def permitted(context: TurnContext, name: str, call: str, arguments: Arguments) 
     operation = OPERATIONS.get(name)
     if operation is None:
         raise BadArguments(f"There is no operation {name[:80]!r}.", hint="Known: " + ", ".join(sorted(OPERATIONS)) + ".")
-    authority.permit(context, name, call, lambda: intended(context, name, _checked(operation, arguments)))
+    authority.permit(context, name, call, lambda: intended(context, name, _checked(operation, arguments)),
+                     instead=machines.capability(context, name, arguments))
     checked = _checked(operation, arguments)
     return lambda: operation.run(context, call, checked)
 

@@ -47,6 +47,8 @@ class Session:
         self._slave = ""
         self.note = ""
         """What `cwd` had to become, or ""."""
+        self.farewell = ""
+        """It ends with its shell or its terminal, and for no other reason."""
 
     def start(
         self, tier: Tier, command: Command, program: list[str], size: tuple[int, int], helpers: helper.Helpers

@@ -12,6 +12,7 @@ import pytest
 from thetis_kernel.config.modes import EVERY_EFFECT
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.protocol.events import ToolInvocation, ToolResult
+from thetis_kernel.protocol.machines import MachinePlan
 from thetis_kernel.protocol.worker import AskApproval, GuestBundle, Verdict
 from thetis_kernel.toolhost import authority
 from thetis_kernel.toolhost.authority import CALLS, EFFECTS, IMPORTS, Intended, Subject, permit
@@ -203,11 +204,13 @@ def test_an_operation_without_words_of_its_own_is_shown_with_all_its_arguments(t
 
 
 def test_every_operation_with_an_effect_can_be_shown(tmp_path: Path) -> None:
-    samples = {str: "x", int: 1, bool: False, dict: {}}
-    fitting = {"repo": "https://a.example/x", "where": "conversation"}
+    samples: dict[type, Any] = {str: "x", int: 1, bool: False, dict: {}, list: []}
+    fitting = {"repo": "https://a.example/x", "where": "conversation", "host": "", "key": "screen.theme",
+               "value": '"thetis-ansi"'}
     for name, operation in OPERATIONS.items():
         if operation.changes:
             context, asked = asking(tmp_path, False)
+            context.gateway = lambda ask: MachinePlan(digest="x", moves=True, made=True)
             (tmp_path / "wt" / "x").write_text("x\n")
             arguments = {key: fitting.get(key, samples[kind]) for key, (kind, _) in operation.parameters.items()}
             with pytest.raises(ThetisError):

@@ -13,6 +13,7 @@ import msgspec
 
 from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.protocol.worker import Place
+from thetis_kernel.toolhost.machines import Reaching
 from thetis_kernel.toolhost.terminals import shell
 from thetis_kernel.toolhost.terminals.calls import Terminals
 from thetis_kernel.toolhost.terminals.pool import Pool
@@ -20,7 +21,9 @@ from thetis_kernel.toolhost.terminals.terminal import Opener
 from thetis_kernel.walls.session import Session, open_session
 
 
-def terminals(pool: Pool, place: Place, commands: WalledCommands, cancelled: threading.Event) -> Terminals:
+def terminals(
+    pool: Pool, place: Place, commands: WalledCommands, cancelled: threading.Event, reaching: Reaching | None = None
+) -> Terminals:
     """The pool for a turn in `place`. A shell that has to be started anew later keeps the boundary it was opened with."""
     root = Path(place.worktree)
 
@@ -33,7 +36,7 @@ def terminals(pool: Pool, place: Place, commands: WalledCommands, cancelled: thr
 
         return start
 
-    return Terminals(pool, opener)
+    return Terminals(pool, opener, reaching)
 
 
 def boundary(place: Place) -> Place:

@@ -16,6 +16,7 @@ from thetis_kernel.errors import GuestError, Refused, RemoteError, ThetisError
 from thetis_kernel.hosts.worker.commands import WalledCommands
 from thetis_kernel.hosts.worker.imports import Inbox, agent_imports, sys_imports
 from thetis_kernel.hosts.worker.journal import GatewayJournal
+from thetis_kernel.hosts.worker.machines import Machines
 from thetis_kernel.hosts.worker.minding import MindedTools
 from thetis_kernel.hosts.worker.surroundings import surroundings, tell_rules
 from thetis_kernel.hosts.worker.terminals import boundary, terminals
@@ -95,7 +96,7 @@ class Turn:
             cancelled=self._cancelled,
             consent=lambda request: peer.call(request, timeout=None, cancel=self._cancelled),
             confine=lambda: commands.confined("", Path(ask.place.worktree), self._cancelled),
-            terminals=terminals(pool, ask.place, commands, self._cancelled),
+            terminals=terminals(pool, ask.place, commands, self._cancelled, Machines(peer, self._cancelled)),
         )
         self.terminals = pool
         self._bell = bell

@@ -20,14 +20,17 @@ MAX_EFFECTS = 10_000
 Wanted = Intended | Callable[[], Intended] | None
 
 
-def permit(context: TurnContext, name: str, call: str = "", intended: Wanted = None) -> None:
+def permit(
+    context: TurnContext, name: str, call: str = "", intended: Wanted = None, *, instead: Capability | None = None
+) -> None:
     """Return when import or operation `name` may have its effect now; raise Refused (or WallError) with the reason when not.
 
     `call` is the call it happens for, "" when the agent acts by itself. `intended` is what a person would be shown, or makes
     it; without it only the name can be. Waits for the person where the mode asks; a stop ends that with code `cancelled`.
-    What has no effect returns at once.
+    What has no effect returns at once. `instead`: what it needs for once, where that depends on its arguments: a terminal may be
+    on another machine.
     """
-    capability = IMPORTS.get(name) or CALLS.get(name)
+    capability = instead or IMPORTS.get(name) or CALLS.get(name)
     if capability is None:
         raise Refused(f"{name[:80]} is not in the table of capabilities.", capability="unknown")
     if capability not in EFFECTS:

@@ -100,6 +100,14 @@ CALLS: dict[str, Capability] = {
     "skills.read": "read",
     "skills.find": "read",
     "skills.write": "devkit",
+    "config.list": "read",
+    "config.read": "read",
+    "config.set": "config",
+    "ssh-hosts.list": "read",
+    "ssh-hosts.get": "read",
+    "ssh-hosts.set": "ssh",
+    "ssh-hosts.remove": "ssh",
+    "ssh-hosts.rename": "ssh",
     "terminals.open": "exec",
     "terminals.run": "exec",
     "terminals.send": "exec",
@@ -108,7 +116,10 @@ CALLS: dict[str, Capability] = {
     "terminals.read": "read",
     "terminals.list": "read",
 }
-"""Operations without an import of their own: reached through `tooling.invoke-many` alone."""
+"""Operations without an import of their own: reached through `tooling.invoke-many` alone. Those on a terminal need `ssh`
+where it is on another machine (toolhost.machines)."""
 
-INSISTING = frozenset({"repository.clone", "skills.write"})
+INSISTING = frozenset({
+    "repository.clone", "skills.write", "terminals.open", "ssh-hosts.set", "ssh-hosts.remove", "ssh-hosts.rename",
+})
 """Operations that may have to be put to a person whatever the mode says (`Intended.insists`)."""

@@ -3,7 +3,7 @@
 Owns what each answers (below) and the bounds of times, sizes and names. Must not know how a terminal works, nor whether
 the call is permitted: both were settled before.
 
-    open    {"terminal", "name", "cwd", "notes"}
+    open    {"terminal", "name", "cwd", "host", "notes"}
     run     as terminal.run, with {"terminal", "cwd", "running", "notes"}; "exit" is null while it runs
     read    {"terminal", "running", "command", "output" | "screen", "cursor", "cwd", "ended", "since_ms"}
     send, signal   as read, a moment later
@@ -26,6 +26,7 @@ from thetis_kernel.toolhost.tree import spill_name
 
 if TYPE_CHECKING:
     from thetis_kernel.toolhost.context import TurnContext
+    from thetis_kernel.toolhost.machines import Reaching
 
 MAX_COMMAND = 32 * 1024
 MIN_TIMEOUT_MS, MAX_TIMEOUT_MS = 100, 600_000
@@ -50,20 +51,23 @@ KEYS = {
 
 
 class Terminals:
-    """The terminals a turn may use: the worker's pool, and how one is opened in this turn's place."""
+    """The terminals a turn may use: the worker's pool, how one is opened in this turn's place, and on other machines."""
 
-    def __init__(self, pool: Pool, opener: Callable[[Path], Opener]) -> None:
+    def __init__(self, pool: Pool, opener: Callable[[Path], Opener], reaching: Reaching | None = None) -> None:
         self.pool = pool
         self.opener = opener
+        self.reaching = reaching
 
 
-def open_terminal(context: TurnContext, cwd: str, name: str, env: dict[str, Any]) -> dict[str, Any]:
-    """terminals.open"""
+def open_terminal(context: TurnContext, cwd: str, name: str, env: dict[str, Any], host: str = "") -> dict[str, Any]:
+    """terminals.open; `host` names another machine, which says itself where its shells begin."""
     if name and _NAME.fullmatch(name) is None:
         raise _bad(
             f"{name[:60]!r} cannot be a terminal's name.", "Use up to 40 letters, digits, dots, dashes or spaces."
         )
     variables = _variables(env)
+    if host:
+        return _open_on(context, host, cwd, name, variables)
     where = context.tree.real(cwd or ".")
     if not where.is_dir():
         raise _bad(f"{cwd} is not a directory.", "Give a directory of the checkout.")
@@ -72,9 +76,22 @@ def open_terminal(context: TurnContext, cwd: str, name: str, env: dict[str, Any]
     return {
         "terminal": terminal.id,
         "name": name,
-        "cwd": _shown(context, str(where)),
+        "cwd": _shown(context, str(where), ""),
         **({"notes": notes} if notes else {}),
     }
+
+
+def _open_on(context: TurnContext, host: str, cwd: str, name: str, variables: dict[str, str]) -> dict[str, Any]:
+    terminals = _terminals(context)
+    if terminals.reaching is None:
+        raise TerminalError("There are no other machines here.", hint="Leave host out.")
+    shown = context.seen.pop(host, None)
+    if shown is not None:  # the call was permitted, so a person has accepted it
+        terminals.reaching.accept(host, shown)
+    terminal, notes = terminals.pool.open(name, terminals.reaching.opener(host), variables, context.journal, host=host)
+    if cwd not in ("", "."):
+        notes.append(f"cwd was ignored: a shell on {host} begins where its entry says.")
+    return {"terminal": terminal.id, "name": name, "cwd": terminal.cwd, "host": host, **({"notes": notes} if notes else {})}
 
 
 def run(
@@ -105,7 +122,7 @@ def run(
         **done.result(0.0),
         **done.output(),
         "running": False,
-        "cwd": _shown(context, terminal.cwd),
+        "cwd": _shown(context, terminal.cwd, terminal.host),
     }
     if answer["spill"]:
         answer["spill"] = f"/spill/{spill.name}"
@@ -158,7 +175,7 @@ def close(context: TurnContext, identifier: str) -> dict[str, Any]:
 def list_terminals(context: TurnContext) -> dict[str, Any]:
     """terminals.list"""
     found = _terminals(context).pool.list()
-    return {"terminals": [{**one, "cwd": _shown(context, one["cwd"])} for one in found]}
+    return {"terminals": [{**one, "cwd": _shown(context, one["cwd"], one.get("host", ""))} for one in found]}
 
 
 def _terminals(context: TurnContext) -> Terminals:
@@ -177,14 +194,16 @@ def _looked(context: TurnContext, terminal: Terminal) -> dict[str, Any]:
     """A look as it is answered: the screen where there is one, else what was written; never both."""
     found = terminal.look()
     output = found.pop("new_output", "")
-    answer = {"terminal": terminal.id, **found, "cwd": _shown(context, found["cwd"])}
+    answer = {"terminal": terminal.id, **found, "cwd": _shown(context, found["cwd"], terminal.host)}
     if "screen" not in answer:
         answer["output"] = output
     return answer
 
 
-def _shown(context: TurnContext, cwd: str) -> str:
-    """A directory as the agent names it: relative to the checkout, or under /workspace."""
+def _shown(context: TurnContext, cwd: str, host: str) -> str:
+    """A directory as the agent names it: relative to the checkout, or under /workspace; on another machine with its name."""
+    if host:
+        return f"{host}:{cwd}"
     for base, name in ((context.place.worktree, ""), (context.place.workspace, "/workspace")):
         real = str(Path(base).resolve())
         if cwd == real:

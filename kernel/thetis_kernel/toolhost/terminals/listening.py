@@ -20,7 +20,7 @@ import msgspec
 from thetis_kernel.toolhost.terminals import shell
 from thetis_kernel.toolhost.terminals.run import Run
 from thetis_kernel.toolhost.terminals.screen import Screen
-from thetis_kernel.walls.session import Session
+from thetis_kernel.toolhost.terminals.sessions import Session
 
 SIZE = (100, 30)
 """Columns and rows: what programs lay out well and a model reads without wrapping."""
@@ -59,6 +59,9 @@ class Listener:
 
     def _finished(self, run: Run) -> None:
         """The command is over; called under the lock."""
+
+    def _lost(self, why: str) -> None:
+        """The shell is gone for a reason of its own, and nobody hears of it otherwise; called under the lock."""
 
     def _attend(self, session: Session) -> None:
         """Listen to a session that has just begun; under the lock."""
@@ -232,13 +235,17 @@ class Listener:
             self._session = None
             run = self._run
             if run is not None and not run.done:
-                if trouble == "ended":
+                if trouble == "ended" and session.farewell:
+                    run.notes.append(f"{session.farewell} How the command ended is not known.")
+                elif trouble == "ended":
                     run.notes.append("The terminal's shell ended with it, and so did everything in the terminal.")
                 elif trouble == "stuck":
                     run.notes.append("The terminal did not come back from it, so everything in it was ended.")
                 self._finish(run)
             elif run is not None:
                 run.left = 0
+            if trouble == "ended" and session.farewell and (run is None or not run.background):
+                self._lost(session.farewell)
             self._lock.notify_all()
 
 

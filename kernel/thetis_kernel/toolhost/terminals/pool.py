@@ -78,7 +78,7 @@ class Pool:
             _record(journal, living)
 
     def open(
-        self, name: str, opener: Opener, environment: dict[str, str], journal: Record
+        self, name: str, opener: Opener, environment: dict[str, str], journal: Record, *, host: str = ""
     ) -> tuple[Terminal, list[str]]:
         """A new terminal and sentences about it. Raises TerminalError when there are too many, WallError when it cannot be."""
         self._sweep()
@@ -88,7 +88,7 @@ class Pool:
                     f"{MOST} terminals are open, more are not possible.", hint="Close one, or use an open one."
                 )
             self._count += 1
-            terminal = Terminal(f"t{self._count}", name, opener, self._ended)
+            terminal = Terminal(f"t{self._count}", name, opener, self._ended, host=host, lost=self._lost)
             self._terminals[terminal.id] = terminal
         try:
             notes = terminal.open(environment)
@@ -169,6 +169,14 @@ class Pool:
         self._notice(
             f"Terminal {named}: {shown!r} {how} after {seconds} s. terminal_read {terminal.id} shows its output."
         )
+
+    def _lost(self, terminal: Terminal, why: str) -> None:
+        """The machine of a terminal is gone while nobody was looking."""
+        with self._lock:
+            if terminal.id not in self._terminals:
+                return
+        named = f"{terminal.id} ({terminal.name})" if terminal.name else terminal.id
+        self._notice(f"Terminal {named}: {why} The next command in it connects anew.")
 
     def _write_down(self, journal: Record) -> None:
         with self._lock:

@@ -142,6 +142,38 @@ def program(place: Path, root: Path, cwd: Path) -> list[str]:
     return [*words, str(place / "shell"), wrap, str(root), str(cwd), shell, options, most]
 
 
+_REMOTE = f"""
+place=${{0%/*}}
+exec {COMMANDS_FD}<"$place/c" {REPORTS_FD}>"$place/r" || exit
+home=${{HOME:-/}}
+case $want in "") want=$home ;; "~") want=$home ;; "~/"*) want=$home/${{want#??}} ;; esac
+cd -- "$want" 2>/dev/null || {{ printf 'no-directory\\n' >&{REPORTS_FD}; exit 1; }}
+want=$(pwd)
+if command -v bash >/dev/null 2>&1; then
+  sh=$(command -v bash) options="--norc --noprofile" most="-n {_MOST_CWD}" wrap=$bash
+else
+  sh=/bin/sh options= most= wrap=$plain
+fi
+printf '%s\\n' "$$" >"$place/pid"
+exec "$sh" $options -i -c "$driver" terminal "$place/shell" "$wrap" "$home" "$want" "$sh" "$options" "$most"
+"""
+# Programs over there may leave the terminal in any mode, and nobody else is near enough to mend it.
+_REMOTE_DRIVER = _DRIVER.replace("  $mode\n", "  command -p stty sane <&7\n  $mode\n")
+
+
+def remote_program(cwd: str) -> bytes:
+    """A POSIX script that becomes a driver on another machine: it has pipes `c` and `r` beside it, and keeps its state there.
+
+    `cwd`: where the first command runs; "" and `~` are the home directory. It reports `no-directory` when that is not there.
+    """
+    words = {"want": cwd, "driver": _REMOTE_DRIVER, "bash": _BASH, "plain": _SH}
+    return ("".join(f"{name}={_quoted(text)}\n" for name, text in words.items()) + _REMOTE).encode()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
 def line(number: int, nonce: str, text: str, interactive: bool) -> bytes:
     """A command for the driver. `text` has no NUL and is valid Unicode; `nonce` is one word."""
     mode = "interactive" if interactive else "plain"

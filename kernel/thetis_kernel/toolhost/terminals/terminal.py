@@ -21,14 +21,14 @@ from thetis_kernel.errors import ThetisError, WallError
 from thetis_kernel.toolhost.terminals import shell
 from thetis_kernel.toolhost.terminals.listening import CHUNK, ORDER_WITHIN_S, SIZE, Listener, write
 from thetis_kernel.toolhost.terminals.run import Run, Watch
+from thetis_kernel.toolhost.terminals.sessions import Session
 from thetis_kernel.walls import scratch
-from thetis_kernel.walls.session import Session
 
 _READY_WITHIN_S = 20.0
 _TYPE_WITHIN_S = 2.0
 
 Opener = Callable[[Path, tuple[int, int]], Session]
-"""(private directory, columns and rows) -> a session running shell.program; raises WallError."""
+"""(private directory, columns and rows) -> a session of shell.program or shell.remote_program; raises WallError, SshError."""
 
 
 class TerminalError(ThetisError):
@@ -38,12 +38,18 @@ class TerminalError(ThetisError):
 
 
 class Terminal(Listener):
-    """A terminal named `identifier`. `ended(terminal, run)` is called, from a thread of its own, after a background command."""
+    """A terminal named `identifier`, on the machine `host` ("": this one). `ended(terminal, run)` is called, from a thread of its
+    own, after a background command; `lost(terminal, why)` when its machine is gone while nobody looks."""
 
-    def __init__(self, identifier: str, name: str, opener: Opener, ended: Callable[[Terminal, Run], None]) -> None:
+    def __init__(
+        self, identifier: str, name: str, opener: Opener, ended: Callable[[Terminal, Run], None], *, host: str = "",
+        lost: Callable[[Terminal, str], None] | None = None,
+    ) -> None:
         super().__init__()
         self.id = identifier
         self.name = name
+        self.host = host
+        self._tell_lost = lost
         self.used = time.monotonic()
         self._opener = opener
         self._ended = ended
@@ -177,6 +183,8 @@ class Terminal(Listener):
             run = self._run
             running = run is not None and not run.done
             found: dict[str, Any] = {"terminal": self.id, "name": self.name, "cwd": self.cwd, "running": running}
+            if self.host:
+                found["host"] = self.host
             if run is not None:
                 found["command"] = _short(run.text)
                 if running:
@@ -218,6 +226,10 @@ class Terminal(Listener):
         if run.background and not self._watchers and not self._closing:
             threading.Thread(target=self._ended, args=(self, run), daemon=True, name=f"ended-{self.id}").start()
 
+    def _lost(self, why: str) -> None:
+        if self._tell_lost is not None and not self._watchers and not self._closing:
+            threading.Thread(target=self._tell_lost, args=(self, why), daemon=True, name=f"lost-{self.id}").start()
+
     def _ensure(self) -> list[str]:
         """Have a live session; sentences about what that took."""
         self.used = time.monotonic()
@@ -236,7 +248,9 @@ class Terminal(Listener):
         notes = [session.note] if session.note else []
         if self._starts > 1:
             notes.append(
-                "Its shell had ended, so a new one was started: what ran in the background is gone; directory and "
+                f"Its shell on {self.host} had ended, so a new one was started there: directory and variables are gone."
+                if self.host
+                else "Its shell had ended, so a new one was started: what ran in the background is gone; directory and "
                 "variables are as the last command that ended by itself left them."
             )
         return notes
