@@ -9,9 +9,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from textual import events
+from textual import constants, events, on
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App
+from textual.driver import Driver
 
 for _letter in "0123456789acdefghijklmnopqrstuvwxyz":  # not b: what Alt and an arrow send in some
     # Textual takes Alt and a digit for what one keyboard of one system types with them ("¡"); here they are keys, in
@@ -28,12 +29,25 @@ class Early(App[Any]):
         super().__init__()
         self._kept: list[Typed] | None = []
 
+    def get_driver_class(self) -> type[Driver]:
+        """Ours, unless the environment names another (TEXTUAL_DRIVER)."""
+        if constants.DRIVER is not None:
+            return super().get_driver_class()
+        from thetis_tui.driver import TerminalDriver
+
+        return TerminalDriver
+
     async def on_event(self, event: events.Event) -> None:
         """Keep what is typed too early; all else goes its way."""
         if self._kept is not None and isinstance(event, events.Key | events.Paste):
             self._kept.append(event)
             return
         await super().on_event(event)
+
+    @on(Driver.SignalResume)
+    def _back_after_a_stop(self) -> None:
+        """The terminal's other screen was given back: what is drawn on it now is nothing."""
+        self.refresh(layout=True)
 
     def take_early(self) -> None:
         """The prompt stands: deliver what was kept, in order, and keep nothing any more."""

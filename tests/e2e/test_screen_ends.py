@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,20 +49,82 @@ def test_complaint_78_a_signal_gives_the_terminal_back(terminal: Terminal, numbe
     assert given_back(terminal.raw)
 
 
+def job(terminal: Terminal) -> list[int]:
+    """The launcher and the screen's own process."""
+    children = Path(f"/proc/{terminal.pid}/task/{terminal.pid}/children").read_text()
+    return [terminal.pid, *map(int, children.split()[:1])]
+
+
+def stop(terminal: Terminal) -> None:
+    """Stop the job, as ctrl+z in a shell does, and wait until a shell would have heard of it."""
+    os.kill(terminal.pid, signal.SIGTSTP)
+    while any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T" for pid in job(terminal)):
+        terminal.read()
+
+
+def go_on(terminal: Terminal) -> int:
+    """Continue the job, as `fg` does; where in the raw output that was."""
+    before = len(terminal.raw)
+    for pid in job(terminal):
+        os.kill(pid, signal.SIGCONT)
+    while ALTERNATE not in terminal.raw[before:]:
+        terminal.read()
+    return before
+
+
 def test_it_stops_and_goes_on_where_it_was(terminal: Terminal) -> None:
     terminal.wait("rehearsal")
     terminal.type("half a word")
     terminal.wait("half a word")
-    os.kill(terminal.pid, signal.SIGTSTP)
+    stop(terminal)
     while not given_back(terminal.raw):
         terminal.read()
-    before = len(terminal.raw)
-    os.kill(terminal.pid, signal.SIGCONT)
-    while ALTERNATE not in terminal.raw[before:]:
-        terminal.read()
-    terminal.wait("half a word")
+    before = go_on(terminal)
     terminal.type(" more")
     terminal.wait("half a word more")
+    assert b"rehearsal" in terminal.raw[before:], "the other screen was given back empty"
+
+
+def test_what_is_typed_while_it_is_stopped_is_there(terminal: Terminal) -> None:
+    terminal.wait("rehearsal")
+    for number in range(3):
+        stop(terminal)
+        terminal.type(f"while{number} ")
+        go_on(terminal)
+        terminal.type(f"after{number} ")
+        terminal.wait(f"while{number} after{number}")
+
+
+def test_it_may_be_called_back_before_it_has_stopped(terminal: Terminal) -> None:
+    """The second signal came while the first was still being carried out: it stopped for good."""
+    terminal.wait("rehearsal")
+    before = len(terminal.raw)
+    os.kill(terminal.pid, signal.SIGTSTP)
+    while b"\x1b[?2004l" not in terminal.raw[before:]:
+        terminal.read()
+    for pid in job(terminal):
+        os.kill(pid, signal.SIGCONT)
+    terminal.type("back again")
+    terminal.wait("back again")
+
+
+def test_being_continued_twice_changes_nothing(terminal: Terminal) -> None:
+    """One thread reads keys, and the modes that are given back in the end are the terminal's own."""
+    before = termios.tcgetattr(terminal.descriptor)
+    terminal.wait("rehearsal")
+    stop(terminal)
+    go_on(terminal)
+    for _ in range(2):
+        os.kill(terminal.pid, signal.SIGCONT)
+    for pid in job(terminal):
+        os.kill(pid, signal.SIGSTOP)
+    for pid in reversed(job(terminal)):
+        os.kill(pid, signal.SIGCONT)
+    terminal.type("one\x1b[D\x1b[D\x1b[Dtwo ")
+    terminal.wait("two one")
+    terminal.type("\x11")
+    terminal.finish(30)
+    assert termios.tcgetattr(terminal.descriptor)[:4] == before[:4]
 
 
 def test_without_colours_only_greys_are_drawn(world: World) -> None:

@@ -35,6 +35,11 @@ class Terminal:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.screen.resize(rows, columns)
 
+    @property
+    def descriptor(self) -> int:
+        """Our end of the pty, for its modes."""
+        return self._fd
+
     def type(self, text: str) -> None:
         """Keys, as the terminal sends them."""
         os.write(self._fd, text.encode())

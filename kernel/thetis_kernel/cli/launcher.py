@@ -75,9 +75,13 @@ def _wait(child: int, reading: int) -> int:
     for number in PASSED_ON:
         signal.signal(number, pass_on)
     while True:
+        before_stop = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCONT,))
         pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
-        if pid and os.WIFSTOPPED(status):
+        stopped = bool(pid) and os.WIFSTOPPED(status)
+        if stopped and signal.SIGCONT not in signal.sigpending():
             os.kill(os.getpid(), signal.SIGSTOP)  # the job has stopped; SIGCONT comes to both, or is passed on
+        signal.pthread_sigmask(signal.SIG_SETMASK, before_stop)
+        if stopped:
             continue
         if pid:
             return _ended(os.waitstatus_to_exitcode(status), before)
