@@ -15,6 +15,11 @@ KEPT = 12
 """Requests told of."""
 _GAP_MS = 5 * 60_000
 """After so long providers have forgotten what they cached."""
+TOOLS, PROMPT = "definitions of tools", "system prompt and rules"
+_PER_TOKEN = 4.0
+"""Characters of a token, about, in English and in code."""
+_PROMPT = 0.05
+"""Of a request, at least this share is taken to be its system prompt."""
 _LOST = 0.5
 """Of what could have been read from the cache, less than this share was."""
 
@@ -39,15 +44,41 @@ class Request:
 
 @dataclass(slots=True)
 class Context:
-    """Characters by part since the last compaction, and the newest requests, oldest first."""
+    """Characters by part since the last compaction, and the newest requests, oldest first.
+
+    `sent`: the parts as the newest request had them. `tools`: how many were offered with it, and their bytes.
+    """
 
     parts: dict[str, int] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
+    sent: dict[str, int] = field(default_factory=dict)
+    tools: tuple[int, int] = (0, 0)
 
     @property
     def last(self) -> Request | None:
         """The newest request."""
         return self.requests[-1] if self.requests else None
+
+
+def shares(context: Context) -> list[tuple[str, int]]:
+    """(part, tokens) of the newest request, the largest first; they add up to it.
+
+    The provider counts the whole only. What is known in characters is taken at four to a token, the definitions of tools too;
+    what remains is the system prompt with the rules of the repository. When too little remains for one, the estimate was high:
+    the known parts are made smaller alike.
+    """
+    last = context.last
+    if last is None:
+        return []
+    known = {part: size / _PER_TOKEN for part, size in context.sent.items() if size}
+    if context.tools[1]:
+        known[TOOLS] = context.tools[1] / _PER_TOKEN
+    most = last.prompt * (1 - _PROMPT)
+    told = sum(known.values())
+    scale = min(1.0, most / told) if told else 1.0
+    out = {part: int(size * scale) for part, size in known.items()}
+    out[PROMPT] = last.prompt - sum(out.values())
+    return sorted(((part, size) for part, size in out.items() if size), key=lambda one: -one[1])
 
 
 def fold(events: Iterable[e.Event]) -> Context:
@@ -67,9 +98,16 @@ def fold(events: Iterable[e.Event]) -> Context:
                 why = "the conversation was summed up"
             case e.SettingChanged(name="mode"):
                 why = why or "the mode was changed"
+            case e.Modification():
+                why = why or "the conversation changed its own agent or tools"
+            case e.Rewind():
+                why = "the conversation went back"
             case e.Assistant():
-                _reply(context, body)
                 used = body.usage
+                if used.input + used.cache_read + used.cache_write:
+                    context.sent = dict(context.parts)
+                    context.tools = (body.tools[0], body.tools[1]) if len(body.tools) > 1 else (0, 0)
+                _reply(context, body)
                 if used.input + used.cache_read + used.cache_write == 0:
                     continue
                 request = Request(event.seq, body.model, used.cache_read, used.cache_write, used.input, used.output)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
 from thetis_kernel.protocol import events as e
 
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_screen import screen
-from thetis_tui.context import KEPT, fold
+from thetis_tui.context import KEPT, PROMPT, TOOLS, fold, shares
 
 
 def log(*bodies: e.Body, minutes: int = 1) -> list[e.Event]:
@@ -37,6 +39,21 @@ def test_what_broke_the_cache_is_named() -> None:
     assert broke(asked(0, 100, 1), asked(0, 120, 1)) == ["", "the beginning of the request changed"]
 
 
+def test_parts_add_up_to_what_the_provider_counted() -> None:
+    request = asked(0, 5_000, 5_000, tools=(23, 12_000, 60, 30_000))
+    parts = dict(shares(fold(log(e.User("x" * 4_000), request, e.User("y" * 9_000)))))
+    assert parts == {"what you said": 1_000, TOOLS: 3_000, PROMPT: 6_000}
+    assert shares(fold([])) == []
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=4), st.integers(1, 10**6), st.integers(0, 10**6))
+def test_an_estimate_that_was_high_is_made_smaller_and_a_prompt_remains(sizes: list[int], prompt: int, tools: int) -> None:
+    said = [e.ToolResult("c", "ok", "x" * min(size, 50_000), {}) for size in sizes]
+    parts = shares(fold(log(*said, asked(0, 0, prompt, tools=(1, tools, 1, tools)))))
+    assert sum(size for _, size in parts) == prompt and all(size > 0 for _, size in parts)
+    assert dict(parts).get(PROMPT, 0) >= prompt // 20
+
+
 def test_only_the_newest_requests_are_kept() -> None:
     requests = fold(log(*[asked(n, 1, 1) for n in range(40)])).requests
     assert len(requests) == KEPT and requests[-1].seq == 40
@@ -50,7 +67,8 @@ async def test_the_page_shows_the_window_its_parts_and_the_cache() -> None:
     gateway.store(session, asked(0, 49_000, 1_000, model="other"))
     async with screen(gateway, conversation=session, size=(110, 34)) as s:
         await s.pilot.press("f10")
-        await s.until(lambda: "50 % of 100k tokens" in s.text(), "the meter")
-        assert "what you said" in s.text() and "written 49k" in s.text() and "lost: another model" in s.text()
+        await s.until(lambda: "50 % of 100k tokens" in s.text() and "50k free" in s.text(), "the meter")
+        assert "what you said" in s.text() and "system prompt and rules" in s.text() and "5 tools" in s.text()
+        assert "written 49k" in s.text() and "lost: another model" in s.text()
         await s.pilot.press("escape")
         assert s.app.screen is s.desk

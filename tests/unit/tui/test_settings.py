@@ -151,7 +151,10 @@ def test_a_file_of_colours_changes_what_it_names_and_nothing_else() -> None:
     assert own.primary == DARK.primary and own.name == DARK.name and DARK.variables["text-muted"] != "#888888"
 
 
-@pytest.mark.parametrize("text", ["accent = 3", 'accent = "nocolour"', "[accent]\nx = 1", "accent", 'A = "red"', 'x-style = "huge"'])
+NO_COLOURS = ["accent = 3", 'accent = "nocolour"', "[accent]\nx = 1", "accent", 'A = "red"', 'x-style = "huge"']
+
+
+@pytest.mark.parametrize("text", NO_COLOURS)
 def test_what_is_no_colour_is_said(text: str) -> None:
     assert isinstance(ownthemes.changed(DARK, text), ownthemes.Wrong)
 
@@ -179,7 +182,8 @@ def test_every_command_nobody_moved_keeps_the_keys_nobody_took(said: dict[str, s
         if command.id in keys:
             assert now == (keys[command.id] or UNPRESSED).split(",")
         else:
-            assert [key for key in command.keys.split(",") if key and key not in taken] == [key for key in now if key != UNPRESSED]
+            left = [key for key in command.keys.split(",") if key and key not in taken]
+            assert left == [key for key in now if key != UNPRESSED]
     assert keys.get("quit", BY_ID["quit"].keys), "there is always a way out"
 
 
