@@ -96,7 +96,7 @@ def configured(setup: ConfigureModels, settings: Mapping[str, str]) -> Registry:
 
 def warm() -> None:
     """Import what the first request to a provider will need."""
-    from thetis_kernel.models.anthropic.endpoint import import_sdk
+    from thetis_kernel.models.anthropic.loading import import_sdk
 
     import_sdk()
 

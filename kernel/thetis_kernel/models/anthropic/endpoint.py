@@ -1,4 +1,4 @@
-"""One provider's client, and the event loop all connections live on. The module that imports the SDK, at the first use.
+"""One provider's client, and the event loop all connections live on. Has the SDK loaded at the first use.
 
 A loop of its own makes every wait on the network one that can be given up at once, connecting included; the threads of
 streams only wait on queues. Retries, redirects and the proxy for one's own machine are off: retries are made visible
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from thetis_kernel.models.anthropic.loading import import_sdk
 from thetis_kernel.protocol.models import Provider
 
 if TYPE_CHECKING:
@@ -57,11 +58,6 @@ class Loop:
 LOOP = Loop()
 
 
-def import_sdk() -> None:
-    """Have the SDK loaded; it costs most of a second (ADR 6)."""
-    import anthropic  # noqa: F401
-
-
 class Endpoint:
     """A provider that is reached with one key. `key` raises ModelError when there is none. Threads may share it."""
 
@@ -87,6 +83,8 @@ class Endpoint:
         return words.replace(self._secret, "[key]") if self._secret else words
 
     def _make(self, key: str) -> AsyncAnthropic:
+        import_sdk()
+
         import httpx
         from anthropic import AsyncAnthropic
 
