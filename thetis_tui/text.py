@@ -65,6 +65,16 @@ def count(number: int) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
+def size(number: int) -> str:
+    """Bytes that fit: 940 B, 12 KiB, 3.4 MiB."""
+    value = float(number)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            return f"{value:.0f} {unit}" if unit in ("B", "KiB") or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1024
+    return ""
+
+
 def plural(number: int, noun: str) -> str:
     """`1 file`, `3 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -22,6 +22,7 @@ from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import shown
+from thetis_kernel.protocol.merging import ListWorktreeLines, PruneWorktrees, WorktreeLine
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.settings import ListSettings, SettingList, WriteSetting
 from thetis_kernel.protocol.wire import Ask, Tell
@@ -68,6 +69,7 @@ class FakeGateway:
         self.devkit: Callable[[c.DevKit], bytes] = lambda _: b'{"guests": [], "revisions": [], "incidents": []}'
         self.requests: dict[str, dict[str, e.Approval]] = {}
         self.questions: dict[str, list[Any]] = {}
+        self.worktrees: list[WorktreeLine] = []
         self.settings: SettingsDoor | None = None
         """The settings of a real directory; None: there are none."""
         self.gone = False
@@ -154,6 +156,12 @@ class FakeGateway:
                 return self.devkit(ask)
             case ListSettings(prefix=prefix):
                 return self.settings.all(prefix) if self.settings is not None else SettingList([])
+            case ListWorktreeLines():
+                return list(self.worktrees)
+            case PruneWorktrees():
+                gone = [line for line in self.worktrees if line.prunable]
+                self.worktrees = [line for line in self.worktrees if not line.prunable]
+                return gone
             case WriteSetting() if self.settings is not None:
                 return self.settings.write(ask)
             case a.ListQuestions(session=session):

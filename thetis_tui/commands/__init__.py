@@ -18,7 +18,7 @@ from thetis_tui.commands.conversations import (
 from thetis_tui.commands.home import Back, Home, Nth, Search
 from thetis_tui.commands.itself import Itself
 from thetis_tui.commands.keeping import Archive, Delete, Title
-from thetis_tui.commands.merging import Apply, Merge
+from thetis_tui.commands.merging import Apply, Merge, Worktrees
 from thetis_tui.commands.past import Fork, Rewind, UndoRewind
 from thetis_tui.commands.prompt import EditPrompt, InsertFile
 from thetis_tui.commands.queue import Later, RecallQueued, SayQueued
@@ -43,7 +43,7 @@ SECTIONS: tuple[tuple[str, tuple[Command, ...]], ...] = (
         Title(), Archive(), Delete())),
     ("How it works for you", (Mode(), Model(), Network(), CarryOut(), Skill(), Consent(), Answer(), Compact(), Agents())),
     ("Turns", (Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), EditPrompt(), InsertFile())),
-    ("Its branch and its past", (Diff(), Files(), Rewind(), UndoRewind(), Fork(), Merge(), Apply())),
+    ("Its branch and its past", (Diff(), Files(), Rewind(), UndoRewind(), Fork(), Merge(), Apply(), Worktrees())),
     ("Looking", (
         Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
         MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile())),

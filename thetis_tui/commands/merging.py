@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from thetis_kernel.protocol.client import Conversation
 from thetis_kernel.protocol.merging import MergePlan
 
+from thetis_tui.commands.base import Command
 from thetis_tui.commands.keeping import OnConversation
 from thetis_tui.text import plural
 
@@ -46,6 +47,20 @@ class Merge(OnConversation):
             done = await app.ask(app.client.merge(found, into))
             went = ", and your checkout went along" if done.checked_out else ""
             app.say("\n".join([f"Merged into {done.target} as {done.commit[:10]}{went}.", *done.notes]))
+
+
+class Worktrees(Command):
+    id = "worktrees"
+    title = "Worktrees"
+    help = "The directories conversations work in: how large, how changed, which can go; remove those nobody needs."
+    slash = "worktrees"
+
+    async def run(self, app: ThetisApp, argument: str = "") -> None:
+        from thetis_tui.screens.worktrees import WorktreesScreen
+
+        session = await app.answer(WorktreesScreen())
+        if session:
+            app.show(session)
 
 
 class Apply(OnConversation):

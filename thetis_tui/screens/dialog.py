@@ -190,6 +190,18 @@ def merge_dialog(target: str, words: str) -> Dialog[bool]:
     )
 
 
+def prune_dialog(number: int, size: str) -> Dialog[str]:
+    """Whether to remove worktrees nobody needs: remove, or ""."""
+    them = "the worktree" if number == 1 else f"{number} worktrees"
+    return Dialog(
+        f"Remove {them}?",
+        f"{size} of files that are all committed. Their branches and conversations stay, and one that goes on gets its worktree "
+        "again.",
+        [Option("n", "Not now", ""), Option("r", "Remove", "remove")],
+        "",
+    )
+
+
 def conflict_dialog(target: str, files: str) -> Dialog[bool]:
     """Whether the conversation shall settle what conflicts with its trunk."""
     return Dialog(
