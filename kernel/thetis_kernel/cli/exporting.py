@@ -34,6 +34,7 @@ from thetis_kernel.protocol.events import (
 )
 
 REDACTED = "Secrets and the names of machines were taken out of this export."
+_C1 = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -108,7 +109,8 @@ class Json:
     def event(self, event: Event) -> str:
         table = {"session": event.session, "seq": event.seq, "ts_ms": event.ts_ms, "kind": event.kind, "v": event.v,
                  "body": msgspec.Raw(event.raw)}
-        return msgspec.json.encode(table).decode() + "\n"
+        # JSON need not escape these, terminals obey them all the same.
+        return _C1.sub(lambda match: f"\\u{ord(match[0]):04x}", msgspec.json.encode(table).decode()) + "\n"
 
     def foot(self) -> str:
         return ""
