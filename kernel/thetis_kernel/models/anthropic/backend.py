@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 
@@ -45,6 +46,7 @@ class AnthropicBackend:
     def stream(self, request: ModelRequest, cancel: threading.Event) -> Iterator[StreamItem]:
         """The reply as it comes. A failure is the last item; `retry` says whether asking again may help."""
         items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        since = time.monotonic()
         try:
             self._endpoint.client()
         except ModelError as error:
@@ -56,7 +58,7 @@ class AnthropicBackend:
                 "bad-request", f"The provider {provider.name!r} cannot be used: {error} ({type(error).__name__}). Check its "
                                f"base_url, {provider.base_url}, and the proxy."))
             return
-        talking = LOOP.start(self._talk(request, items))
+        talking = LOOP.start(self._talk(request, items, since))
         try:
             yield from self._items(request, items, talking, cancel)
         finally:
@@ -110,14 +112,14 @@ class AnthropicBackend:
                         detail=self._endpoint.without_key(failure.detail), retry_after_ms=failure.retry_after_ms,
                         model=request.model, retry=failure.retry)
 
-    async def _talk(self, request: ModelRequest, items: queue.SimpleQueue[_Item]) -> None:
+    async def _talk(self, request: ModelRequest, items: queue.SimpleQueue[_Item], since: float) -> None:
         """Runs on the network's loop; puts what comes, and in the end why nothing more does."""
         endpoint = self._endpoint
         try:
             history = await asyncio.to_thread(self._media.resolved, request.messages, self._model)
             resolved = msgspec.structs.replace(request, messages=history)
             told = body(resolved if endpoint.provider.tool_references else undeferred(resolved), self._model)
-            async with endpoint.post(told) as response:
+            async with endpoint.post(told, since) as response:
                 endpoint.reached = True
                 kind = response.headers.get("content-type", "")
                 if not kind.startswith("text/event-stream"):
