@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from thetis_kernel.errors import ThetisError
+from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.protocol.events import (
     SHIPPED,
     Assistant,
@@ -17,6 +18,7 @@ from thetis_kernel.protocol.events import (
     ToolResult,
     TurnFinished,
 )
+from thetis_kernel.protocol.worker import TurnOutcome
 
 from tests.support.gateways import Opened, gateway
 
@@ -205,3 +207,25 @@ async def test_a_body_is_never_the_persons_repository(tmp_path: Path) -> None:
         done = await opened.client.devkit(made.id, "new-tool", name="mine", description="Mine.")
         assert done["ok"], done
     assert git("for-each-ref") == before
+
+
+async def test_an_agent_that_fails_with_what_the_shipped_one_fails_with_is_not_to_blame(tmp_path: Path) -> None:
+    """No agent survives the turn (here its worker says so of each); its own one goes on serving afterwards."""
+    async with gateway(tmp_path) as opened:
+        session = await opened.start("list .")
+        await opened.client.wait_idle(session)
+        good = await opened.client.devkit(session, "patch-code", path=PROMPT, old_text="# How to talk", new_text="# Manners")
+        assert good["ok"], good
+        real = opened.gateway.turns._work
+
+        async def ruined(turn: Turn) -> TurnOutcome:
+            return TurnOutcome(stopped_by="error", detail="out of memory", failure="memory")
+
+        opened.gateway.turns._work = ruined  # type: ignore[method-assign]
+        events = await said(opened, session, "poison")
+        assert [incident.code for incident in of(events, Incident)] == ["guest-put-back", "guest-input"]
+        assert [end.stopped_by for end in of(events, TurnFinished)] == ["restarted", "error"]
+        assert [change.revision for change in of(events, Modification)] == [SHIPPED, good["revision"]]
+        opened.gateway.turns._work = real  # type: ignore[method-assign]
+        assert [end.stopped_by for end in of(await said(opened, session, "list ."), TurnFinished)] == ["stop"]
+        assert (await opened.gateway.log.state(session)).guests["agent"].revision == good["revision"]

@@ -147,6 +147,37 @@ async def test_an_input_that_is_to_blame_is_told_and_the_count_begins_anew(bench
     assert await bench.dog.tripped("s", AGENT, "trap") is None
 
 
+async def test_what_went_back_for_a_call_that_is_to_blame_itself_comes_forward_again(bench: Bench) -> None:
+    await bench.serve("one")
+    assert await bench.failed() and bench.serving() == SHIPPED
+    assert not await bench.failed()  # the shipped one fails with it, too: nothing is left to try
+    assert bench.serving() == "one"
+    assert [incident.code for incident in bench.log.incidents] == ["guest-put-back", "guest-input"]
+    assert [await bench.failed() for _ in range(FAILURES)] == [False, False, True]  # and the next such call moves nothing at once
+    assert bench.serving() == SHIPPED
+
+
+async def test_a_revision_that_never_served_well_is_no_witness(bench: Bench) -> None:
+    for revision in ("good", "one", "two"):
+        await bench.serve(revision)
+        if revision == "good":
+            await bench.dog.well("s", AGENT)
+    assert await bench.failed() and bench.serving() == "one"
+    assert await bench.failed() and bench.serving() == "good"
+    assert not await bench.failed() and bench.serving() == "two"  # the first that went back for this call
+
+
+async def test_a_later_failure_of_what_serves_well_again_is_its_own(bench: Bench) -> None:
+    await bench.serve("one")
+    assert await bench.failed()
+    await bench.dog.well("s", AGENT)
+    assert not await bench.failed() and bench.serving() == SHIPPED
+    await bench.serve("two")
+    assert await bench.failed()
+    bench.now += WINDOW_S + 1
+    assert not await bench.failed() and bench.serving() == SHIPPED
+
+
 async def test_a_resting_watchdog_puts_nothing_back(bench: Bench) -> None:
     await bench.serve("one")
     resting = Watchdog(bench.bodies, bench.log, lambda: bench.now, resting=True)  # type: ignore[arg-type]

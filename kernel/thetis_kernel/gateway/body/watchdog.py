@@ -2,6 +2,7 @@
 
 The gate cannot know everything. A revision that has not served well yet goes back at its first failure: whoever made it
 is waiting for it. One that has proved itself goes back after `FAILURES` within `WINDOW_S`. What failed is not gone back to.
+If what serves then fails with the very call that failed before, it is the call: what went back comes forward again.
 A tool is called with what the model thinks of, so it has no such first call: it goes back after `FAILURES` hard ones alone, and
 only if what served before does better with the very call that failed (`toolwatch`).
 The shipped guests are not watched: behind them there is nothing to go back to.
@@ -39,17 +40,23 @@ class Watchdog:
         self._proven: set[tuple[str, str, str]] = set()
         self._failed: dict[tuple[str, str], set[str]] = {}
         self._recent: dict[tuple[str, str, str], deque[float]] = {}
+        self._gone_back: dict[tuple[str, str], tuple[str, float]] = {}
+        """(conversation, aspect) -> what served before a failure that nothing has served well since, and when it went back."""
 
     async def well(self, session: str, aspect: str) -> None:
         """The guest served as it should."""
         revision = await self._serving(session, aspect)
         self._recent.pop((session, aspect, revision), None)
+        self._gone_back.pop((session, aspect), None)
         if revision != SHIPPED:
             self._proven.add((session, aspect, revision))
 
     async def failed(self, session: str, aspect: str, kind: str, detail: str) -> bool:
         """The guest failed; whether another revision serves now, so that the work can be tried again. Raises StoreError."""
         revision = await self._serving(session, aspect)
+        if kind in KINDS and self._is_the_call(session, aspect, revision):
+            await self._bring_forward(session, aspect, kind, detail)
+            return False
         if revision == SHIPPED or kind not in KINDS:
             return False
         key = (session, aspect, revision)
@@ -87,6 +94,29 @@ class Watchdog:
             message=f"{aspect} failed {FAILURES} times ({kind}), and so does its earlier revision with the same call: it is what "
                     "it was called with. It stays."))  # fmt: skip
 
+    def _is_the_call(self, session: str, aspect: str, revision: str) -> bool:
+        """Whether a revision that can be trusted has just failed with what another one failed with before it."""
+        _, since = self._gone_back.get((session, aspect), ("", 0.0))
+        trusted = revision == SHIPPED or (session, aspect, revision) in self._proven
+        return trusted and since > 0 and self._clock() - since <= WINDOW_S
+
+    async def _bring_forward(self, session: str, aspect: str, kind: str, detail: str) -> None:
+        """Serve again what was put back for a call that was to blame itself; from now on it goes back like one that is proven."""
+        revision, _ = self._gone_back.pop((session, aspect))
+        self._failed.get((session, aspect), set()).discard(revision)
+        self._recent.pop((session, aspect, revision), None)
+        self._proven.add((session, aspect, revision))
+        words = f"and so does what served before {revision[:SHORT]} with the same call: it is what it was called with."
+        try:
+            answer = await self._bodies.roll_back(session, aspect, revision, "kernel", f"{revision[:SHORT]} was not to blame")
+        except StoreError:
+            raise
+        except ThetisError as error:
+            answer, words = {"ok": False}, f"{words} It could not be served again: {error}"
+        await self._log.append(session, Incident(
+            code="guest-input", data={"aspect": aspect, "revision": revision, "kind": kind, "detail": detail[:2000]},
+            message=f"{aspect} failed ({kind}), {words}{' It serves again.' if answer['ok'] else ''}"))
+
     async def _put_back(self, session: str, aspect: str, revision: str, kind: str, detail: str) -> bool:
         failed = self._failed.setdefault((session, aspect), set())
         failed.add(revision)
@@ -104,6 +134,7 @@ class Watchdog:
         if not answer["ok"]:
             await self._bodies.roll_back(session, aspect, SHIPPED, "kernel", why)
             target = SHIPPED
+        self._gone_back[session, aspect] = self._gone_back.get((session, aspect), (revision, 0.0))[0], self._clock()
         await self._log.append(session, Incident(
             code="guest-put-back", data={**data, "target": target},
             message=f"{aspect} failed ({kind}) at revision {revision[:SHORT]}; {target[:SHORT]} serves again."))
