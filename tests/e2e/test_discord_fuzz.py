@@ -1,5 +1,5 @@
-"""Whatever Discord sends (S7): bots, webhooks, edits, roles, reactions, forged fields, words that give orders; nothing comes of it
-but answers to people who were let in, in conversations that can change nothing."""
+"""Whatever Discord sends (S7): bots, webhooks, edits, roles, reactions, forged fields, words that give orders; what comes of it
+are answers to people who were let in, in conversations that can change nothing."""
 
 from __future__ import annotations
 

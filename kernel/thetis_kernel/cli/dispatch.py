@@ -43,6 +43,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.daemon import daemon
 
             return daemon(arguments)
+        case "publish":
+            from thetis_kernel.cli.publish import publish
+
+            return publish(arguments)
         case "connect":
             from thetis_kernel.cli.connect import connect
 

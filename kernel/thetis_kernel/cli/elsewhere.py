@@ -38,3 +38,17 @@ def connect_words(commands: argparse._SubParsersAction[argparse.ArgumentParser],
                                               "talk, and where the bot's token is, stands under [discord] of your own settings.")
     connect.add_argument("to", choices=("discord",))
     common(connect)
+
+
+def publish_words(commands: argparse._SubParsersAction[argparse.ArgumentParser], common: Common) -> None:
+    """`thetis publish [--guard | --unguard] [--remake]`."""
+    publish = commands.add_parser(
+        "publish", help="bring the branch public up to the trunk, without what is private",
+        description="A directory with a file .thetis-private in it is private, in every commit before it was, too; so is every "
+                    "*.local.toml. Nothing is pushed, and the checkout is not touched.")
+    what = publish.add_mutually_exclusive_group()
+    what.add_argument("--remake", action="store_true", help="also when public mirrors something else until now")
+    what.add_argument("--guard", action="store_true", help="have a hook let nothing but public be pushed")
+    what.add_argument("--unguard", action="store_true", help="take that hook away")
+    common(publish)
+    publish.add_argument("--json", action="store_true", help="print JSON")

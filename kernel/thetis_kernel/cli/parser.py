@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from thetis_kernel.cli.elsewhere import config_words, connect_words
+from thetis_kernel.cli.elsewhere import config_words, connect_words, publish_words
 
 EPILOG = "Without a command the screen opens. `thetis COMMAND --help` says more of each."
 
@@ -104,6 +104,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _branches(commands)
     _past(commands)
     connect_words(commands, _common)
+    publish_words(commands, _common)
 
     setup = commands.add_parser("setup", help="build the guest runtimes now")
     setup.add_argument("--force", action="store_true", help="build them again")

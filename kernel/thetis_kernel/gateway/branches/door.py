@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from thetis_kernel.protocol import kernels as k
 from thetis_kernel.protocol import merging as m
+from thetis_kernel.protocol import publishing as p
 from thetis_kernel.protocol.branches import Applied, Landed
 
 if TYPE_CHECKING:
@@ -50,7 +51,17 @@ def handlers(gateway: Gateway, only_a_person: Callable[[str], None]) -> dict[typ
         only_a_person("A kernel")
         return await gateway.kernels.approve(await gateway.conversations.find(ask.session), ask.tree)
 
+    async def publish(ask: p.Publish) -> p.Published:
+        only_a_person("A branch")
+        return await asyncio.shield(gateway.branches.ask(p.PublishTrunk(root=gateway.branches.root, remake=ask.remake)))
+
+    async def guard(ask: p.SetGuard) -> p.Guarded:
+        only_a_person("A hook")
+        return await gateway.branches.ask(p.GuardPushes(root=gateway.branches.root, wanted=ask.wanted))
+
     return {
+        p.Publish: publish,
+        p.SetGuard: guard,
         k.LookAtKernel: kernel,
         k.ApproveKernel: approve,
         m.PlanMerge: plan,

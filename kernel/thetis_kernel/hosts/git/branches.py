@@ -8,10 +8,13 @@ from typing import Any
 from thetis_kernel.ipc.threads import Serving
 from thetis_kernel.protocol import branches as b
 from thetis_kernel.protocol import kernels as k
+from thetis_kernel.protocol import publishing as p
 from thetis_kernel.protocol.wire import Ask
 from thetis_kernel.repo import branching, forward, landing
 from thetis_kernel.repo.export import export, tree_of
+from thetis_kernel.repo.guard import guard
 from thetis_kernel.repo.job import Job
+from thetis_kernel.repo.publishing import publish
 from thetis_kernel.repo.texts import merge_files
 
 
@@ -29,6 +32,8 @@ def branch_handlers(job: Callable[..., Job]) -> dict[type[Ask[Any]], Callable[[A
             ask.root, ask.branch, trunk=ask.trunk, target=ask.target, tip=ask.tip, onto=ask.onto, message=ask.message,
             job=job(serving, known=ask.known)),
         b.ApplyBranch: lambda ask, serving: forward.apply(ask.root, ask.branch, job(serving)),
+        p.PublishTrunk: lambda ask, serving: publish(ask.root, ask.remake, job(serving)),
+        p.GuardPushes: lambda ask, _: guard(ask.root, ask.wanted),
         k.TreeOf: lambda ask, _: tree_of(ask.root, ask.commit, ask.directory),
         k.Export: lambda ask, _: export(ask.root, ask.commit, ask.directory, ask.into),
         b.MergeFiles: lambda ask, _: merge_files(ask.root, ask.base, ask.ours, ask.theirs, ask.names),
