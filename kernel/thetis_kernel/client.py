@@ -36,6 +36,7 @@ from thetis_kernel.protocol.merging import (
     WorktreeLine,
 )
 from thetis_kernel.protocol.settings import ListSettings, SettingList, SettingWritten, Where, WriteSetting
+from thetis_kernel.protocol.publishing import Guarded, Publish, Published, SetGuard
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.timemachine import Fork, Forked, ListMoments, Moment, RewindTo, Rewound, UndoRewind, What
@@ -239,6 +240,14 @@ class GatewayClient:
     async def worktrees(self, *, prune: bool = False) -> list[WorktreeLine]:
         """The worktrees of this root's conversations; with `prune` those that were removed."""
         return await self._peer.call(PruneWorktrees() if prune else ListWorktreeLines(), timeout=MERGE_S)
+
+    async def publish(self, *, remake: bool = False) -> Published:
+        """Bring the public branch up to the trunk."""
+        return await self._peer.call(Publish(remake=remake), timeout=MERGE_S)
+
+    async def guard_pushes(self, wanted: bool) -> Guarded:
+        """Have a hook let nothing but the public branch be pushed, or take it away."""
+        return await self._peer.call(SetGuard(wanted=wanted), timeout=MERGE_S)
 
     async def kernel(self, session: str, approve: str | None = None) -> KernelState:
         """How it stands with the kernel of a conversation's branch; `approve`: a tree to run from now on, "" for none."""

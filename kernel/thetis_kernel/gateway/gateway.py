@@ -145,7 +145,7 @@ class Gateway:
         self.skills = Skills(self.log, self.bodies, self.modes, tree, self.settings.paths.skills)
         self.recalling = Recalling(self.log, self.turns.running)
         self.questions = Questions(self.log, self.turns)
-        branches = Git(self.fleet, self.log, paths)
+        branches = self.branches = Git(self.fleet, self.log, paths)
         self.branch = AgentBranch(branches, self.modes, self.workers.turn)
         self.merging = Merging(
             branches, self._at_work, self.repository.ensure_worktree,
