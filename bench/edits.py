@@ -16,6 +16,8 @@ from bench.report import emit
 
 FIGURES = ["edit_to_live_tool_ms", "edit_to_live_agent_ms", "edit_first_agent_ms", "edit_to_live_vs_componentize"]
 N = 30
+PAUSE_S = 1.5
+"""Between two edits. A model's reply with the next one takes longer; until then a spare gate host is started and prepared."""
 TOOL, AGENT = "tools/outline/main.py", "aspects/agent_core/prompt.py"
 
 
@@ -55,7 +57,7 @@ async def edits(client: Any, session: str, path: str, figure: str, against: str,
         times.append((time.perf_counter() - began) * 1e3)
         if not answer["ok"]:
             raise SystemExit(f"{path} does not pass: {answer['diagnostics'][:1]}")
-        await asyncio.sleep(0.5)  # nobody edits faster; the spare is up by then
+        await asyncio.sleep(PAUSE_S)
     if first:
         emit(first, times[0], "ms", 1, against="the shipped guest copied and committed, no spare yet")
     ranked = sorted(times[2:])
