@@ -43,6 +43,7 @@ class History:
         self._cursor = 0
         self._whole = False
         self._wish: str | None = None
+        self._wished = self._begun = 0
 
     def refresh(self) -> None:
         """Take in what was logged since the last time; the first time, everything."""
@@ -61,8 +62,7 @@ class History:
                     self.progress.feed(event)
                     self.state.feed(event)
                     self.seen = number(event, "seq")
-                    if text(event, "kind") == "setting-changed" and text(mapping(event, "body"), "name") == "compact":
-                        self._wish = text(mapping(event, "body"), "value")
+                    self._hear(text(event, "kind"), mapping(event, "body"))
                 if not self.opening and text(event, "kind") == "user":
                     self.opening = text(mapping(event, "body"), "text")
                 if text(event, "kind") == "compaction":
@@ -76,6 +76,15 @@ class History:
                 if self._projector.deferred == self._deferred(self.compacted):
                     return
                 self.again()
+
+    def _hear(self, kind: str, body: dict[str, Any]) -> None:
+        """Whether the person wants it compacted: until that is done, or the turn that was to do it has ended by itself."""
+        if kind == "setting-changed" and text(body, "name") == "compact":
+            self._wish, self._wished = text(body, "value"), self.seen
+        elif kind == "turn-started":
+            self._begun = self.seen
+        elif kind == "turn-finished" and text(body, "stopped_by") != "restarted" and self._wished < self._begun:
+            self._wish = None  # there was nothing to compact, or they stopped it
 
     def again(self) -> None:
         """Read everything anew at the next refresh."""

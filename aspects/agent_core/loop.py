@@ -127,7 +127,7 @@ def _compacted(compactor: Compactor, history: History, hint: str) -> dict[str, A
     history.refresh()
     before = history.meter.now()
     try:
-        smaller = compactor.compact(history, "asked", hint)
+        smaller = compactor.compact(history, "asked", hint or history.take_wish() or "")
     except Cancelled:
         return _ended("cancelled", "", history)
     after = history.meter.now()

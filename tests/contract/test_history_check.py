@@ -95,6 +95,14 @@ def test_the_shipped_agent_asks_even_where_a_turn_ran_into_its_limits(fds: dict[
     assert checked(fds, shipped(), Channel(events(User(text="go"), *turn))).findings == []
 
 
+def test_a_conversation_that_is_compacted_first_is_judged_by_what_is_asked_after_it(fds: dict[str, int]) -> None:
+    """A summary is not the conversation's request, and none is asked for real."""
+    long = [*[reply("words " * 4_000, turn="t1") for _ in range(40)], User(text="and now this")]
+    found = checked(fds, shipped(), Channel(events(User(text="go"), TurnStarted("t1", "agent", "m1"), *long)))
+    assert found.findings == [] and found.said == 2
+    assert found.size < 500_000, "of 960,000 characters; what it sheds is not in the request"
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -106,6 +114,7 @@ def test_the_shipped_agent_asks_even_where_a_turn_ran_into_its_limits(fds: dict[
         ("return {'stopped_by': 'limit', 'detail': 'enough', 'iterations': 0}", "without asking the model"),
         ("raise ValueError('no')", "ValueError"),
         ("MESSAGES = 3", "no messages"),
+        ("llm.complete({'messages': [], 'purpose': 'summary'})", "no messages"),
     ],
 )
 def test_a_wrong_agent_is_found_out(fds: dict[str, int], line: str, says: str) -> None:

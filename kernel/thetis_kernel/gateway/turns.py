@@ -143,7 +143,9 @@ class Turns:
             check_own(state)
             self._check_open()
             crash.point("resume.asked")
-            self._begin(session, attempt, attended)
+            turn = self._begin(session, attempt, attended)
+            if state.last_started is not None and state.last_started.purpose == "compact" and not state.waiting:
+                turn.compact = ""  # what was cut did nothing else, and the wish is in the log
             return True
 
     async def notice(self, session: str, text: str, wakes: bool = True) -> None:
@@ -176,6 +178,7 @@ class Turns:
                 self._check_open()
                 check_own(await self._log.state(session))
             await self._log.append(session, SettingChanged(name="compact", value=hint))
+            crash.point("compact.asked")
             turn = running or self._begin(session, 0, False, True)
             turn.compact = None if running else hint
             return turn.id

@@ -401,3 +401,54 @@ def test_originals_read_as_a_conversation(agent: SimpleNamespace) -> None:
     )
     assert "[7] person: look" in told and "[8] calls read" in told and "hi" in told
     assert "recall_span first=11 last=20" in told
+
+
+# -- a person's wish
+
+
+def wished(host: AgentHost, *after: tuple[str, dict[str, Any]]) -> None:
+    host.log("setting-changed", name="compact", value="keep the colours")
+    for kind, body in after:
+        host.log(kind, **body)
+
+
+def test_a_wish_nobody_came_to_is_carried_out_before_the_next_answer(run: Run) -> None:
+    host, begin = host_with(ordinary, threshold_percent=95)
+    grown(host)
+    wished(
+        host,
+        ("turn-started", {"turn": "c", "purpose": "compact"}),
+        ("turn-finished", {"turn": "c", "stopped_by": "restarted"}),
+    )
+    run(host, begin())
+    assert len(compactions(host)) == 1 and "keep the colours" in json.dumps(asked(host, summaries=True))
+
+
+@pytest.mark.parametrize("how", ["stop", "cancelled"])
+def test_a_wish_that_had_its_turn_is_over_whatever_came_of_it(run: Run, how: str) -> None:
+    """There was nothing to compact then, or they stopped it; a conversation is not made smaller weeks later for it."""
+    host, begin = host_with(ordinary, threshold_percent=95)
+    wished(
+        host, ("turn-started", {"turn": "c", "purpose": "compact"}), ("turn-finished", {"turn": "c", "stopped_by": how})
+    )
+    grown(host)
+    run(host, begin())
+    assert compactions(host) == []
+
+
+def test_a_wish_said_while_a_turn_gave_its_last_answer_waits_for_the_next(run: Run) -> None:
+    host, begin = host_with(ordinary, threshold_percent=95)
+    grown(host)
+    host.log("turn-started", turn="t1")
+    wished(host, ("turn-finished", {"turn": "t1", "stopped_by": "stop"}))
+    run(host, begin())
+    assert len(compactions(host)) == 1
+
+
+def test_a_compaction_that_was_cut_keeps_the_persons_hint(run: Run) -> None:
+    host, begin = host_with(ordinary)
+    grown(host)
+    wished(host)
+    run(host, {**begin(), "compact": {"hint": ""}})
+    assert len(compactions(host)) == 1 and "keep the colours" in json.dumps(asked(host, summaries=True))
+    assert asked(host) == []

@@ -2,7 +2,7 @@
 
 Owns the imports of a turn that leaves no trace: the log is read as always, a turn that is not in it is put at its end, and
 what the agent writes or runs stays here. The first question to the model is kept, and the answer is that the turn is
-stopped. Must not append, run or send anything.
+stopped; a summary it wants before that is not to be had, so that it sheds without one. Must not append, run or send anything.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check_history(ask: CheckHistory, peer: ThreadPeer, runtimes: Runtimes) -> Hi
         messages = json.loads(first.request).get("messages")
     except (ValueError, RecursionError, AttributeError):
         return HistoryChecked(findings=["The agent's request is not a JSON object."], size=len(first.request))
-    findings = violations(messages)
+    findings = [*first.findings, *violations(messages)]
     lost = missing(said, messages)
     findings += [f"The request does not hold, word for word and in order: {_shown(words)}" for words in lost]
     if first.request != second.request:
@@ -62,13 +62,17 @@ def check_history(ask: CheckHistory, peer: ThreadPeer, runtimes: Runtimes) -> Hi
 
 
 class _Unasked:
-    """One turn up to its first question. `request`: that question's JSON, "" when it never came."""
+    """One turn up to its first question. `request`: that question's JSON, "" when it never came; `findings`: what is wrong with
+    requests for summaries before it.
+    """
 
     def __init__(self, journal: GatewayJournal, turn: str) -> None:
         self.request = ""
+        self.findings: list[str] = []
         self._journal = journal
         self._turn = turn
         self._own: list[dict[str, Any]] = []
+        self._spans: list[tuple[int, int]] = []
 
     def imports(self) -> dict[str, Import]:
         """The agent's imports; those not here answer that they are not available."""
@@ -87,7 +91,9 @@ class _Unasked:
     def _read(self, after: int, max_bytes: int) -> str:
         page = self._journal.read(after, min(max(max_bytes, 1), MAX_PAGE))
         events: list[Any] = [
-            {"seq": e.seq, "kind": e.kind, "ts_ms": e.ts_ms, "body": msgspec.Raw(e.raw)} for e in page.events
+            {"seq": e.seq, "kind": e.kind, "ts_ms": e.ts_ms, "body": msgspec.Raw(e.raw)}
+            for e in page.events
+            if not self._shed(e.seq)
         ]
         last = page.events[-1].seq if page.events else after
         if page.end:
@@ -99,13 +105,24 @@ class _Unasked:
 
     def _append(self, kind: str, body_json: str) -> str:
         seq = self._own[-1]["seq"] + 1 if self._own else 1 << 32
-        self._put(seq, kind, json.loads(body_json))
+        body = json.loads(body_json)
+        if kind == "compaction":
+            self._spans += msgspec.convert(body.get("spans"), list[tuple[int, int]])
+        self._put(seq, kind, body)
         return json.dumps({"seq": seq})
 
     def _put(self, seq: int, kind: str, body: Any) -> None:
         self._own.append({"seq": seq, "kind": kind, "ts_ms": 0, "body": body})
 
+    def _shed(self, seq: int) -> bool:
+        """Whether a compaction of this turn stands for the event."""
+        return any(first <= seq <= last for first, last in self._spans)
+
     def _complete(self, request_json: str) -> str:
+        request = json.loads(request_json)
+        if not self.request and isinstance(request, dict) and request.get("purpose") == "summary":
+            self.findings = self.findings or violations(request.get("messages"))
+            return json.dumps({"seq": 0, "end": "error", "blocks": [], "usage": {}, "detail": "Only looked at."})
         self.request = self.request or request_json
         return json.dumps({"seq": 0, "end": "cancelled", "blocks": [], "usage": {}, "detail": "Only looked at."})
 

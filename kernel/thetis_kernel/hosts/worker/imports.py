@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from thetis_kernel import crash
 from thetis_kernel.errors import Refused, ThetisError
 from thetis_kernel.hosts.worker.journal import GatewayJournal
 from thetis_kernel.protocol.events import GUEST_MAY_APPEND, Assistant, StateChanged, Usage, decode_body
@@ -112,6 +113,8 @@ def agent_imports(context: TurnContext, journal: GatewayJournal, inbox: Inbox,
         if isinstance(body, StateChanged) and body.scope not in GUEST_STATE_SCOPES:
             raise Refused(f"The scope {body.scope[:40]!r} is not the agent's to write.", capability="state",
                           hint="Notes go through notes.remember, keys through sys.kv-put.")
+        if kind == "compaction":
+            crash.point("compaction.summed")
         return _text({"seq": context.journal.append(body)})  # type: ignore[arg-type]  # GUEST_MAY_APPEND kinds are known
 
     def llm_complete(request_json: str) -> str:
