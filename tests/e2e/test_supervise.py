@@ -534,3 +534,26 @@ def _over(pidfd: int) -> bool:
     import select
 
     return bool(select.select([pidfd], [], [], 0)[0])
+
+
+async def test_a_child_started_for_nobody_becomes_somebodys(fleet: Fleet) -> None:
+    spare = await fleet.supervisor.ensure("spare", STATES)
+    assert fleet.supervisor.rename("spare", "worker:a") is spare
+    assert fleet.supervisor.get("spare") is None and fleet.supervisor.get("worker:a") is spare
+    assert await fleet.supervisor.ensure("worker:a", STATES) is spare
+    assert fleet.supervisor.rename("spare", "worker:b") is None, "there is none any more"
+    other = await fleet.supervisor.ensure("spare", STATES)
+    assert fleet.supervisor.rename("spare", "worker:a") is None, "that one runs"
+    os.kill(spare.pid, signal.SIGKILL)
+    await spare.wait()
+    assert [(code, data["name"]) for code, _, data in fleet.incidents] == [("child-crashed", "worker:a")], "its death is a's"
+    assert fleet.supervisor.get("spare") is other
+
+
+async def test_a_parked_name_takes_no_spare(fleet: Fleet) -> None:
+    await fleet.supervisor.ensure("spare", STATES)
+    with pytest.raises(ChildError):
+        for _ in range(20):
+            await fleet.crash("worker:a")
+    assert "worker:a" in fleet.supervisor.parked()
+    assert fleet.supervisor.rename("spare", "worker:a") is None

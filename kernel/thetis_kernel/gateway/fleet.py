@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from thetis_kernel.gateway.runtimes import Runtimes
+from thetis_kernel.gateway.spare import NAME as SPARE
+from thetis_kernel.gateway.spare import Seat, Spare
 from thetis_kernel.ipc.aio import AskHandlers, TellHandlers
 from thetis_kernel.paths import state_home, user_config_file
 from thetis_kernel.supervise.fleet import OnIncident, Supervisor
@@ -39,6 +41,7 @@ class Fleet:
         """(conversation) -> where its worker's kernel is imported from; None for where ours is."""
         self.hold: Callable[[str, int], Awaitable[None]] | None = None
         """(conversation, process): told of its worker whenever that is about to be used."""
+        self.spare: Spare | None = None
         self.model_tells: TellHandlers = {}
         self.git_tells: TellHandlers = {}
 
@@ -71,11 +74,24 @@ class Fleet:
         fds = await self._runtimes.fds("agent", "tool")
         there = self.supervisor.get(worker_name(session)) is not None
         kernel = None if there or self.kernel is None else await self.kernel(session)
+        seat = self.spare.seat() if self.spare is not None and not there and kernel is None else None
+        if seat is not None and self.supervisor.rename(SPARE, worker_name(session), idle=self._worker_idle_s) is not None:
+            seat.take(asks, tells)
         plan = Plan(role="worker", settings=self._settings, fds=fds, asks=asks, tells=tells, kernel=kernel)
         child = await self.supervisor.ensure(worker_name(session), plan, idle=self._worker_idle_s)
         if self.hold is not None:
             await self.hold(session, child.pid)
         return child
+
+    def keep_spare(self, kinds: Callable[[], tuple[AskHandlers, TellHandlers]]) -> None:
+        """From now on have a worker ready for the next conversation; `kinds` as in `Spare`."""
+        async def start(seat: Seat) -> None:
+            fds = await self._runtimes.fds("agent", "tool")
+            plan = Plan(role="worker", settings=self._settings, fds=fds, asks=seat.asks, tells=seat.tells)
+            await self.supervisor.ensure(SPARE, plan)
+
+        self.spare = Spare(start, kinds)
+        self.spare.prepare()
 
     async def probe(self, kernel: Path) -> None:
         """Start a worker with another kernel, and end it once it has said hello. Raises ChildError when it does not."""
@@ -87,6 +103,12 @@ class Fleet:
     async def stop(self, name: str) -> None:
         """End a child by its name; nothing when there is none."""
         await self.supervisor.stop(name)
+
+    async def close(self) -> None:
+        """End them all."""
+        if self.spare is not None:
+            self.spare.close()
+        await self.supervisor.close()
 
     def parked(self, session: str) -> bool:
         """Whether the conversation's worker is not started any more."""

@@ -226,6 +226,7 @@ class Gateway:
                 gateway._warm(prober_of(gateway).watch())
         if holder == "daemon":
             gateway._warm(cut.resume(gateway.log, gateway.turns))
+            gateway.workers.keep_spare()
         return gateway
 
     def _warm(self, work: Any) -> None:
@@ -393,7 +394,7 @@ class Gateway:
         if self._control is not None:
             self._control.close()
         await self.judge.close()
-        await self.fleet.supervisor.close()
+        await self.fleet.close()
         self.runtimes.close()
         await asyncio.to_thread(self.log.store.close)
 

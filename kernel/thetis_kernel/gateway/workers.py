@@ -82,9 +82,16 @@ class Workers:
 
     async def ensure(self, session: str) -> Child:
         """The conversation's worker, spawned if it is not there. Raises ThetisError (parked) after too many deaths."""
+        return await self._fleet.worker(session, *self._handlers(session))
+
+    def keep_spare(self) -> None:
+        """Have a worker ready for the next conversation."""
+        self._fleet.keep_spare(lambda: self._handlers(""))
+
+    def _handlers(self, session: str) -> tuple[dict[type[Any], Any], dict[type[Any], Any]]:
         tells: dict[type[Any], Any] = {
             Output: lambda tell: self._output(session, tell), Notice: lambda tell: self._heard(session, tell)}
-        return await self._fleet.worker(session, self._asks(session), tells)
+        return self._asks(session), tells
 
     async def set_up(self, session: str, ask: SetUp) -> SetUpDone:
         """Have the conversation's worker run the setup command of its worktree."""

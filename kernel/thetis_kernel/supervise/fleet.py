@@ -118,6 +118,25 @@ class Supervisor:
         slot = self._slots.get(name)
         return slot.child if slot is not None and slot.child is not None and slot.child.alive else None
 
+    def rename(self, name: str, to: str, *, idle: float | None = None) -> Child | None:
+        """Let the running child called `name` be `to` from now on; None, and nothing has changed, when there is none, or `to`
+        is running, being started or parked. `idle` as in `ensure`."""
+        slot, other = self._slots.get(name), self._slots.get(to)
+        child = self.get(name)
+        if self._closing or slot is None or child is None or slot.leases or slot.reaping is not None:
+            return None
+        if other is not None and (other.child is not None or other.starting is not None or other.restarts.parked):
+            return None
+        if other is None:
+            other = self._slots[to] = _Slot(to, Restarts(maximum=self._restarts, window=self._window))
+        slot.child, other.child = None, child
+        other.idle, other.used, other.traffic = idle, self._clock.monotonic(), child.peer.traffic
+        other.starts += 1
+        child.name = to
+        if self._record is not None:
+            self._record.add(child.pid, to)
+        return child
+
     def names(self) -> list[str]:
         """The names of running children, oldest first."""
         return [child.name for child in self._running()]
@@ -193,7 +212,7 @@ class Supervisor:
                 heartbeat=self._heartbeat,
                 start_timeout=self._start_timeout,
                 crash_points=slot.starts == 1,  # a crash point strikes once, not again at each restart
-                on_exit=lambda child, ended: self._ended(slot, child, ended),
+                on_exit=lambda child, ended: self._ended(self._slots.get(child.name, slot), child, ended),
             )
         except asyncio.CancelledError:
             if self._closing:  # those who wait for the start were not cancelled themselves
