@@ -42,8 +42,14 @@ DEFERRED, DEFERRED_UPDATE, MESSAGE, MODAL = 5, 6, 4, 9
 MAX_MISSED = 500
 """Messages of one channel that are caught up with."""
 _BROKEN = (OSError, discord.HTTPException, discord.GatewayNotFound, discord.ConnectionClosed, aiohttp.ClientError, TimeoutError)
-_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError)
+_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError,
+               discord.InvalidData)
 """What the library raises over an event that is not as it expects."""
+EVENTS = frozenset({
+    "READY", "RESUMED", "MESSAGE_CREATE", "INTERACTION_CREATE", "GUILD_CREATE", "GUILD_DELETE", "CHANNEL_CREATE",
+    "CHANNEL_UPDATE", "CHANNEL_DELETE", "THREAD_CREATE", "THREAD_UPDATE", "THREAD_DELETE", "THREAD_LIST_SYNC",
+})
+"""Events that are read at all: words, interactions, and what says which channel is a thread. No other is looked at."""
 _logger = logging.getLogger(__name__)
 
 
@@ -146,6 +152,7 @@ class _Client(discord.Client):
         self._holding: list[Said] | None = None
         self._told = False
         self._catching = asyncio.Lock()
+        self._connection.parsers = {name: read for name, read in self._connection.parsers.items() if name in EVENTS}
         self._connection.parsers["INTERACTION_CREATE"] = self._interaction
         self._acknowledging: set[asyncio.Task[None]] = set()
 
