@@ -16,6 +16,7 @@ from typing import Any
 import branches
 import elsewhere
 import markers
+import outside
 import packages
 import selfwork
 import skillset
@@ -261,6 +262,7 @@ READERS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "devkit.roll-back": selfwork.verdict,
     **packages.READERS,
     **branches.READERS,
+    **outside.READERS,
 }
 """Operations whose result is JSON; of all others the content is text already."""
 

@@ -69,6 +69,16 @@ GROUPS: dict[str, Group] = {
         "conversation,conversations,transcript,transcripts,last time,other time,yesterday,last week,we discussed,we decided,"
         "you told,you said,earlier session,sessions",
     ),
+    "ssh": Group(
+        "shells on other machines: which there are, adding and changing them",
+        "ssh_host_list ssh_host_get ssh_host_set ssh_host_remove ssh_host_rename",
+        "ssh,remote,remotely,host,hosts,machine,machines,box,boxes,another machine,production,staging,cluster,vm,vps",
+    ),
+    "config": Group(
+        "the settings in this branch's thetis.toml",
+        "list_config read_config set_config",
+        "config,configuration,configure,setting,settings,toml,option,options,preference,preferences,theme",
+    ),
     "web": Group(
         "pages of the web",
         "",

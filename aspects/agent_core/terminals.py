@@ -18,12 +18,13 @@ _ID = string(hint="its id or name")
 TERMINALS: tuple[Tool, ...] = (
     Tool(
         "terminal_open",
-        "Open a terminal: a shell that keeps directory, variables and functions, where programs go on running: "
-        "servers, programs you talk to. Single commands go to run. It ends with the conversation's process.",
+        "Open a terminal: a shell that keeps directory, variables and functions, for servers and programs you talk to. "
+        "Single commands go to run.",
         takes(
             cwd=string(hint="default: the checkout's top"),
             name=string(hint="such as server", maxLength=40),
             env={"type": "object", "hint": "variables"},
+            host=string("of ssh_host_list; has its own cwd"),
         ),
         "terminals.open",
         mutating=True,
@@ -31,13 +32,13 @@ TERMINALS: tuple[Tool, ...] = (
     Tool(
         "terminal_run",
         "Run a command in a terminal; answers exit code and output at its end. With background it answers after a "
-        "moment and goes on, the terminal its input (else it has none): for servers, and programs terminal_send types "
-        "to (a REPL, a password prompt). One command at a time; you are told when a background one ends.",
+        "moment and goes on, the terminal its input: for servers, and programs terminal_send types to (a REPL). "
+        "One at a time; you are told when a background one ends.",
         takes(
             "id command",
             id=string("or its name"),
             command=string(hint="for the shell"),
-            timeout_ms=count("default 120000, background 8 hours"),
+            timeout_ms=count(hint="default 120000, background 8 hours"),
             background=boolean(hint="default false"),
         ),
         "terminals.run",
@@ -45,8 +46,7 @@ TERMINALS: tuple[Tool, ...] = (
     ),
     Tool(
         "terminal_read",
-        "What a terminal's command wrote since you last looked, or the screen it draws, and how it stands. Use wait_ms "
-        "rather than ask again.",
+        "What a terminal's command wrote since you last looked, or its screen. Use wait_ms rather than ask again.",
         takes("id", id=_ID, wait_ms=count("up to 600000")),
         "terminals.read",
         mutating=False,
@@ -63,7 +63,7 @@ TERMINALS: tuple[Tool, ...] = (
                 hint="enter, tab, escape, up, down, left, right, home, end, page-up, page-down, backspace, delete, space, "
                 "ctrl-a to ctrl-z",
             ),
-            submit=boolean("Enter after the text; default true"),
+            submit=boolean("then Enter; default true"),
         ),
         "terminals.send",
         mutating=True,
@@ -98,7 +98,9 @@ TERMINALS: tuple[Tool, ...] = (
 
 def _open(value: Any, args: dict[str, Any]) -> str:
     name = text(value, "name")
-    told = f"opened {text(value, 'terminal')}" + (f" ({name})" if name else "") + f" in {text(value, 'cwd')}"
+    host = text(value, "host")
+    where = f"on {host}, where its entry says" if host else f"in {text(value, 'cwd')}"
+    told = f"opened {text(value, 'terminal')}" + (f" ({name})" if name else "") + f" {where}"
     return "\n".join([told, *_notes(value)])
 
 

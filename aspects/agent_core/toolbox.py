@@ -13,6 +13,7 @@ from branches import BRANCHES
 from catalog import BUILTIN, Tool
 from elsewhere import ELSEWHERE
 from groups import GROUPS, Loaded, group_of
+from outside import OUTSIDE
 from packages import PACKAGES
 from skillset import SKILLS
 from steering import STEERING
@@ -24,7 +25,7 @@ from validate import Invalid, checked
 WRITING_MODES = frozenset({"agent", "ask"})
 """Modes known to be allowed to change things; every other name is read-only."""
 
-OWN: tuple[Tool, ...] = (*BUILTIN, *STEERING, WAIT, *TERMINALS, *DELEGATION, *ELSEWHERE, *SKILLS, *PACKAGES, *BRANCHES)
+OWN: tuple[Tool, ...] = (*BUILTIN, *STEERING, WAIT, *TERMINALS, *DELEGATION, *ELSEWHERE, *SKILLS, *PACKAGES, *BRANCHES, *OUTSIDE)
 """The agent's own tools, in the order they are offered."""
 CHANGES_TOOLS = frozenset(tool.op for tool in OWN if tool.op.startswith("devkit.") and tool.mutating)
 """Operations after which the list of tools may be another."""

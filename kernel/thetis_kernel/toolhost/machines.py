@@ -109,7 +109,7 @@ def running(machine: str, command: str, terminal: str, behind: str) -> Intended:
 
 def setting(context: TurnContext, arguments: dict[str, Any]) -> Intended:
     """A change of the registry."""
-    fields = _given(arguments)
+    fields = _given(arguments["fields"])
     plan = _plan(context, arguments["name"], fields)
     told = "\n".join(f"{name} = {msgspec.json.encode(value).decode()}" for name, value in fields.items())
     name = arguments["name"]
@@ -146,11 +146,11 @@ def get(context: TurnContext, name: str) -> dict[str, Any]:
     return _told(found)
 
 
-def put(context: TurnContext, arguments: dict[str, Any]) -> dict[str, Any]:
+def put(context: TurnContext, name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Set fields; what decides where connections go was allowed by a person, see `setting`."""
-    fields = _given(arguments)
-    plan = _plan(context, arguments["name"], fields)
-    card = _ask(context, SetMachine(name=arguments["name"], fields=fields, allowed=plan.digest if plan.moves else ""))
+    fields = _given(given)
+    plan = _plan(context, name, fields)
+    card = _ask(context, SetMachine(name=name, fields=fields, allowed=plan.digest if plan.moves else ""))
     return {**_told(card), "made": plan.made}
 
 
@@ -165,17 +165,15 @@ def rename(context: TurnContext, name: str, to: str) -> dict[str, Any]:
     return {**_told(_ask(context, RenameMachine(name=name, to=to))), "was": name}
 
 
-def _given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a call: those that were given, and those to be emptied by name."""
-    fields = {name: arguments[name] for name in FIELDS if arguments[name]}
-    for name in arguments["clear"]:
-        if name not in FIELDS or name == "host":
-            raise ThetisError(f"{str(name)[:40]!r} is no field that can be emptied.", code="bad-arguments",
-                              hint="Fields: " + ", ".join(FIELDS[1:]) + ".")
-        fields[name] = UNSET.get(name, "")
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a call; null empties one."""
+    for name in fields:
+        if name not in FIELDS or (name == "host" and fields[name] is None):
+            raise ThetisError(f"{name[:40]!r} is no field that can be set like that.", code="bad-arguments",
+                              hint="Fields: " + ", ".join(FIELDS) + ".")
     if not fields:
         raise ThetisError("Nothing was given to set.", code="bad-arguments", hint="Fields: " + ", ".join(FIELDS) + ".")
-    return fields
+    return {name: UNSET.get(name, "") if value is None else value for name, value in fields.items()}
 
 
 def _plan(context: TurnContext, name: str, fields: dict[str, Any]) -> Any:

@@ -158,11 +158,8 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             "ssh-hosts.set",
             True,
-            {
-                "name": (str, REQUIRED), "host": (str, ""), "port": (int, 0), "user": (str, ""), "identity_file": (str, ""),
-                "jump": (str, ""), "options": (list, []), "remote_cwd": (str, ""), "description": (str, ""), "clear": (list, []),
-            },
-            lambda c, _, a: machines.put(c, a),
+            {"name": (str, REQUIRED), "fields": (dict, REQUIRED)},
+            lambda c, _, a: machines.put(c, a["name"], a["fields"]),
         ),
         Operation("ssh-hosts.remove", True, {"name": (str, REQUIRED)}, lambda c, _, a: machines.remove(c, a["name"])),
         Operation(

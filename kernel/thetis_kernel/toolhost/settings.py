@@ -59,12 +59,11 @@ def changed(text: str, name: str, value: str) -> str:
 
 
 def _given(name: str, value: str) -> str | None:
-    """A JSON value as the writer takes it: texts as their words, the rest as TOML has it."""
+    """A JSON value, or plain words, as the writer takes it: texts as their words, the rest as TOML has it."""
     try:
         found = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ThetisError("The value is not JSON.", code="bad-arguments",
-                          hint='Such as 12, true, "words", ["a"] or null.') from error
+    except (ValueError, RecursionError):
+        found = value  # words without quotes
     if found is None:
         return None
     if isinstance(found, dict) or (isinstance(found, list) and not all(isinstance(one, str) for one in found)):

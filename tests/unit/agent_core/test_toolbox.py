@@ -16,7 +16,10 @@ DEPLOY = {**OUTLINE, "name": "deploy", "mutating": True}
 SELF = {"new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency", "remove_dependency"}
 TERMINALS = {"terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close"}
 BRANCH = {"branch_commit", "update_from_trunk", "complete_merge", "abort_merge", "reset_branch"}
-CHANGES = {"edit", "write", "run", "deploy", "git_clone", "write_skill"} | SELF | TERMINALS | BRANCH | {"update_code"}
+MACHINES = {"ssh_host_list", "ssh_host_get", "ssh_host_set", "ssh_host_remove", "ssh_host_rename"}
+"""Not one of them in a read-only mode: what machines there are is nobody's to know there."""
+CHANGES = {"edit", "write", "run", "deploy", "git_clone", "write_skill", "update_code", "set_config"} | SELF | TERMINALS | BRANCH
+CHANGES |= MACHINES
 
 
 @pytest.fixture

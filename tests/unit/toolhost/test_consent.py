@@ -205,8 +205,8 @@ def test_an_operation_without_words_of_its_own_is_shown_with_all_its_arguments(t
 
 def test_every_operation_with_an_effect_can_be_shown(tmp_path: Path) -> None:
     samples: dict[type, Any] = {str: "x", int: 1, bool: False, dict: {}, list: []}
-    fitting = {"repo": "https://a.example/x", "where": "conversation", "host": "", "key": "screen.theme",
-               "value": '"thetis-ansi"'}
+    fitting: dict[str, Any] = {"repo": "https://a.example/x", "where": "conversation", "host": "", "key": "screen.theme",
+               "value": '"thetis-ansi"', "fields": {"host": "build.example"}}
     for name, operation in OPERATIONS.items():
         if operation.changes:
             context, asked = asking(tmp_path, False)

@@ -40,10 +40,9 @@ POLICY = [
 ]
 NOT_POLICY = {
     ("files.search-files", "mode"), ("terminals.open", "env"), ("agents.spawn", "mode"), ("terminals.open", "host"),
-    ("ssh-hosts.set", "host"), ("ssh-hosts.set", "user"),
 }
 """The form of the answer; a shell's own variables, inside the walls; a sub-agent's mode, which only ever takes away; the
-name of a machine a person vouched for; what a person is shown before a machine is registered."""
+name of a machine a person vouched for."""
 PLAUSIBLE: dict[type, Any] = {str: "a.txt", int: 1, bool: False, list: [], dict: {}}
 
 
