@@ -60,7 +60,7 @@ def turns(world: World, pid: int, *arguments: str) -> tuple[list[float], list[fl
     for _ in range(TURNS):
         wait_for(lambda: "worker" in [role(each) for each in tree(pid)], 30)
         time.sleep(2.5)  # a spare is started a second after the last one was taken, and is no part of the turn
-        before = {each: spent(each) for each in tree(pid)}
+        before: dict[int, float] = {each: spent(each) for each in tree(pid)}
         client = resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.perf_counter()
         world.run("run", "list", *arguments)
@@ -88,7 +88,8 @@ def main() -> None:
     os.environ.setdefault("THETIS_RUNTIMES", str(Path(cache, "thetis", "runtimes")))
     with tempfile.TemporaryDirectory(prefix="bench-daemon-") as base:
         world = World(Path(base))
-        world.make_repository({f"src/f{n}.py": f"x = {n}\n" for n in range(40)} | {"README.md": "# Bench\n"})
+        files: dict[str, str | bytes] = {f"src/f{n}.py": f"x = {n}\n" for n in range(40)}
+        world.make_repository({**files, "README.md": "# Bench\n"})
         bare = [once() for _ in range(7)]
         with daemon(world) as pid:
             world.run("run", "list")

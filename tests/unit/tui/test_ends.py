@@ -7,6 +7,7 @@ import os
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual import events
 from textual.widgets import Static
@@ -107,3 +108,36 @@ async def test_leaving_with_several_turns_names_them() -> None:
         await s.pilot.press("s")
         await s.until(lambda: s.app.return_code == 0)
         assert len(gateway.asked(c.Stop)) == 2
+
+
+async def test_running_turns_can_run_on_without_the_screen() -> None:
+    gateway = FakeGateway()
+    gateway.begin(gateway.make("first job", branch="conv/x"))
+    async with screen(gateway) as s:
+        await s.pilot.press("ctrl+q")
+        await s.until(lambda: "Let it run on and quit" in s.text())
+        await s.until(lambda: s.app.screen.armed)  # type: ignore[attr-defined]
+        await s.pilot.press("d")
+        await s.until(lambda: s.app.return_code == 0)
+        assert s.app.leaving.detach and not gateway.asked(c.Stop)
+
+
+async def test_a_gateway_of_another_process_is_left_without_a_question() -> None:
+    """Its turns do not end with this screen."""
+    gateway = FakeGateway()
+    gateway.begin(gateway.make("first job", branch="conv/x"))
+    async with screen(gateway) as s:
+        assert s.app.state.status is not None
+        s.app.state.status = msgspec.structs.replace(s.app.state.status, pid=1, holder="daemon")
+        await s.pilot.press("ctrl+q")
+        await s.until(lambda: s.app.return_code == 0)
+        assert not s.app.leaving.detach and not gateway.asked(c.Stop)
+
+
+async def test_a_hang_up_leaves_what_runs_running() -> None:
+    gateway = FakeGateway()
+    gateway.begin(gateway.make("first job", branch="conv/x"))
+    async with screen(gateway) as s:
+        s.app.hang_up()
+        await s.until(lambda: s.app.return_code == 0)
+        assert s.app.leaving.detach and not gateway.asked(c.Stop)
