@@ -14,6 +14,7 @@ from thetis_kernel.client import GatewayClient
 from thetis_kernel.config.loading import Loaded, load
 from thetis_kernel.errors import PeerGone, StoreLocked
 from thetis_kernel.gateway.placing import placed
+from thetis_kernel.gateway.runtimes import Runtimes
 from thetis_kernel.gateway.trust import root_is_trusted
 from thetis_kernel.paths import RootPaths, root_paths, user_config_file
 from thetis_kernel.protocol.client import Holder
@@ -34,24 +35,35 @@ def locate(arguments: argparse.Namespace) -> tuple[RootPaths, Loaded]:
 
 
 async def reach(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False, warm: bool = True,
-                safe: bool = False, holder: Holder = "run") -> Reached:
+                safe: bool = False, holder: Holder = "run", turn: bool = False) -> Reached:
     """Attach to whoever has the root open, or open it. Raises StoreLocked when a kernel has it and does not answer.
 
-    `safe`: with the shipped guests alone; raises UsageError when a kernel that serves others has the root.
+    `safe`: with the shipped guests alone; raises UsageError when a kernel that serves others has the root. `turn`: one follows at
+    once, so what its worker needs is made ready while this process loads the gateway.
     """
     deadline = asyncio.get_running_loop().time() + ATTACH_SECONDS
-    while True:
-        with contextlib.suppress(PeerGone):
-            return await attach(paths, safe=safe)
-        from thetis_kernel.gateway.gateway import Gateway
+    runtimes: Runtimes | None = None
+    try:
+        while True:
+            with contextlib.suppress(PeerGone):
+                return await attach(paths, safe=safe)
+            if runtimes is None and turn:
+                runtimes = Runtimes()
+                runtimes.begin("agent", "tool")
+            from thetis_kernel.gateway.gateway import Gateway
 
-        try:
-            gateway = await Gateway.open(paths, loaded, unwalled=unwalled, can_ask=can_ask, warm=warm, safe=safe, holder=holder)
-            return Reached(await gateway.connect(), gateway)
-        except StoreLocked:
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-            await asyncio.sleep(0.1)
+            try:
+                gateway = await Gateway.open(paths, loaded, unwalled=unwalled, can_ask=can_ask, warm=warm, safe=safe,
+                                             holder=holder, runtimes=runtimes)
+                runtimes = None
+                return Reached(await gateway.connect(), gateway)
+            except StoreLocked:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
+    finally:
+        if runtimes is not None:
+            runtimes.close()
 
 
 @asynccontextmanager

@@ -105,7 +105,7 @@ class _Run:
 
         paths, loaded = locate(self._arguments)
         ensure_built(quiet=self._arguments.json)
-        found = await reach(paths, loaded, unwalled=self._arguments.unwalled, safe=self._arguments.safe)
+        found = await reach(paths, loaded, unwalled=self._arguments.unwalled, safe=self._arguments.safe, turn=True)
         self._daemon = found.daemon
         return found
 

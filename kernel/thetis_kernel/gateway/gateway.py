@@ -92,7 +92,7 @@ class Gateway:
     """One open root."""
 
     def __init__(self, paths: RootPaths, loaded: Loaded, store: Store, *, unwalled: bool, can_ask: bool,
-                 safe: bool = False, holder: Holder = "run") -> None:
+                 safe: bool = False, holder: Holder = "run", runtimes: Runtimes | None = None) -> None:
         self.paths = paths
         self.holder: Holder = holder
         self.safe = safe
@@ -104,7 +104,7 @@ class Gateway:
         self.scrubber = gathered(self.settings, paths.root)
         self.broadcast = Broadcast(self.scrubber)
         self.log = Log(store, self.broadcast, self.scrubber)
-        self.runtimes = Runtimes(self._building)
+        self.runtimes = (runtimes or Runtimes()).telling(self._building)
         self.fleet = Fleet(paths.data, self.runtimes, self._incident, self.settings.worker.idle_minutes * 60)
         self.consent = Consent(paths.data, self.broadcast, standing=unwalled or self.settings.walls.unwalled, can_ask=can_ask)
         providers = Providers(self.settings)
@@ -185,18 +185,19 @@ class Gateway:
 
     @staticmethod
     async def open(paths: RootPaths, loaded: Loaded, *, unwalled: bool = False, can_ask: bool = False,
-                   warm: bool = True, safe: bool = False, holder: Holder = "run") -> Gateway:
+                   warm: bool = True, safe: bool = False, holder: Holder = "run", runtimes: Runtimes | None = None) -> Gateway:
         """Take the root's lock and open it. Raises StoreLocked when another kernel has it, ConfigError, StoreError.
 
         `unwalled`: the person allowed commands without walls for this run. `can_ask`: a screen can put questions.
         `warm`: start what a turn will need, and the control socket; a command that only looks needs neither.
         `safe`: the guests that ship serve every conversation, whatever was changed in it or is trusted in the root.
-        `holder`: what keeps it going.
+        `holder`: what keeps it going. `runtimes`: perhaps begun already; the gateway's from here on.
         """
         paths = take(paths, loaded.settings.paths)
         store = await asyncio.to_thread(Store.open, paths.data)
         try:
-            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe, holder=holder)
+            gateway = Gateway(paths, loaded, store, unwalled=unwalled, can_ask=can_ask, safe=safe, holder=holder,
+                              runtimes=runtimes)
             gateway.fleet.reap()
             gateway.cloning.sweep()
             cut = Cut(paths.base)
