@@ -398,5 +398,3 @@ class Gateway:
         await self.fleet.close()
         self.runtimes.close()
         await asyncio.to_thread(self.log.store.close)
-
-
