@@ -64,6 +64,27 @@ async def test_what_a_conversation_made_is_what_later_ones_begin_with(tmp_path: 
         assert not (opened.world.repository / "tools").exists()
 
 
+@pytest.mark.parametrize("back_to", ["its own", "shipped"])
+async def test_who_goes_back_across_a_merge_takes_nothing_back_from_the_others(tmp_path: Path, back_to: str) -> None:
+    """Going back is to a text and to what that was made of; else the next merge would undo what came in between, in silence."""
+    async with gateway(tmp_path, {"a.txt": "a\n"}) as opened:
+        other, mine = await begin(opened), await begin(opened)
+        assert (await change(opened, other, MARKERS, NOTE, '"""A note of the others."""'))["ok"]
+        own = await change(opened, mine, MARKERS, NUDGE, NUDGE.replace("A person's", "The person's"))
+        assert own["ok"] and (await opened.client.devkit(other, "merge"))["ok"]
+        [pulled] = (await opened.client.devkit(mine, "update-code"))["guests"]
+        assert pulled["how"] == "merged"
+        back = await opened.client.devkit(mine, "roll-back", aspect=AGENT,
+                                          revision=own["revision"] if back_to == "its own" else "shipped")  # fmt: skip
+        assert back["ok"] and "of the others" not in await text(opened, mine, MARKERS)
+        if back_to == "shipped":
+            assert (await change(opened, mine, MARKERS, NUDGE, NUDGE.replace("A person's", "The person's")))["ok"]
+        done = await opened.client.devkit(mine, "merge")
+        assert done["ok"] and done["merged"] == [AGENT], done
+        common = (await in_common(opened, "aspects/agent_core"))["markers.py"]
+        assert '"""A note of the others."""' in common and "The person's words" in common
+
+
 async def ten(opened: Opened, count: int) -> None:
     """`count` conversations change agent_core at once: two merge, one conflicts and is resolved, the others pull."""
     sessions = [await begin(opened) for _ in range(count)]

@@ -196,11 +196,14 @@ class BodyMerging:
         return found.files, found.conflicts
 
     async def _adopted(self, session: str, aspect: str) -> Files | None:
-        """The common guest the conversation began with."""
+        """The common guest the conversation began with; None when there was none, or since it went back to the shipped one."""
+        commit = ""
         for _, change in (await self._log.state(session)).modifications:
-            if change.target == aspect and change.by == "kernel" and change.summary == ADOPTED:
-                return await self._bodies.repository.files(change.commit, directory_of(aspect))
-        return None
+            if change.target == aspect and change.revision == SHIPPED:
+                commit = ""
+            elif change.target == aspect and change.by == "kernel" and change.summary == ADOPTED:
+                commit = change.commit
+        return await self._bodies.repository.files(commit, directory_of(aspect)) if commit else None
 
     async def _upstream(self, session: str, serving: Modification) -> Upstream:
         directory = directory_of(serving.target)

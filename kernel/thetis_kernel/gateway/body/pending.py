@@ -1,17 +1,19 @@
 """What a conversation's own guest was last brought up to, kept beside the guests in the body's checkout.
 
 While a merge is being mended this is only pending: it counts once the guest passes the gate without marks, and is dropped
-when the guest is rolled back. So what was merged and what that was taken from are always of one commit.
+when the guest is rolled back. So what was merged and what that was taken from are always of one commit, also when somebody goes
+back to an earlier one: else the next merge would take back in silence what others had merged meanwhile.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
 from thetis_kernel.gateway.body import files
 from thetis_kernel.gateway.body.common import BASE_TREE
-from thetis_kernel.gateway.body.repository import SHIPPED_TREE
+from thetis_kernel.gateway.body.repository import SHIPPED_TREE, BodyRepository
 
 _PENDING = ".pending"
 _MARKS = ("<<<<<<< ", ">>>>>>> ")
@@ -30,6 +32,17 @@ def drop(worktree: Path, directory: str) -> None:
     """No merge is pending any more."""
     for tree in (SHIPPED_TREE, BASE_TREE):
         shutil.rmtree(worktree / _PENDING / tree / directory, ignore_errors=True)
+
+
+async def back_to(repository: BodyRepository, worktree: Path, directory: str, commit: str) -> None:
+    """The guest goes back to what it was in `commit` ("" = none of the conversation's own): so does what it had been brought up
+    to. Raises RepoError."""
+    await asyncio.to_thread(drop, worktree, directory)
+    if repository.in_project:
+        return
+    for tree in (SHIPPED_TREE, BASE_TREE):
+        held = await repository.files(commit, f"{tree}/{directory}") if commit else {}
+        await asyncio.to_thread(files.replace_guest, worktree / tree / directory, held)
 
 
 def settle(worktree: Path, directory: str) -> None:

@@ -188,7 +188,8 @@ class Bodies:
         pins.check(await self._log.state(session), aspect, by)
         target = history.earlier(await self._log.state(session), aspect, revision)
         guest = await self._own(session, aspect) / directory
-        await asyncio.to_thread(pending.drop, self.repository.worktree(session), directory)
+        if target is None or target.commit:
+            await pending.back_to(self.repository, self.repository.worktree(session), directory, target.commit if target else "")
         if target is None:
             await asyncio.to_thread(self.repository.give_up, guest, aspect)
             summary = f"Back to the shipped {aspect}" if self.repository.original(aspect) else f"Remove {aspect}"
