@@ -99,6 +99,10 @@ def _run(arguments: argparse.Namespace) -> int:
             from thetis_kernel.cli.rules import rules
 
             return rules(arguments)
+        case "ssh":
+            from thetis_kernel.cli.ssh import ssh
+
+            return ssh(arguments)
         case "config":
             from thetis_kernel.cli.config import config
 

@@ -52,3 +52,35 @@ def publish_words(commands: argparse._SubParsersAction[argparse.ArgumentParser],
     what.add_argument("--unguard", action="store_true", help="take that hook away")
     common(publish)
     publish.add_argument("--json", action="store_true", help="print JSON")
+
+
+def ssh_words(commands: argparse._SubParsersAction[argparse.ArgumentParser], common: Common) -> None:
+    """`thetis ssh [ls | set | show | rm | rename | trust | test]`."""
+    ssh = commands.add_parser("ssh", help="machines that agents may have shells on: who is there, adding, vouching, trying",
+                              description="They stand in ssh-hosts.local.toml, which is yours alone and kept out of git. An "
+                                          "agent is told names and descriptions, nothing else.")
+    deeds = ssh.add_subparsers(dest="action", metavar="ACTION")
+    listing = deeds.add_parser("ls", help="every machine, and whether it can be used")
+    put = deeds.add_parser("set", help="register a machine or change one; what is not given stays")
+    show = deeds.add_parser("show", help="all of one, with the fingerprint of its key")
+    remove = deeds.add_parser("rm", help="take one out")
+    rename = deeds.add_parser("rename", help="call one by another name")
+    trust = deeds.add_parser("trust", help="vouch for the way to one, and for the key it shows")
+    test = deeds.add_parser("test", help="connect to one, and say what is wrong")
+    for one in (put, show, remove, rename, trust, test):
+        one.add_argument("name", metavar="NAME", help="as agents call it")
+    rename.add_argument("to", metavar="TO", help="its new name")
+    put.add_argument("--host", metavar="ADDRESS", help="a name or address")
+    put.add_argument("--port", metavar="N", type=int)
+    put.add_argument("--user", metavar="LOGIN")
+    put.add_argument("--key", dest="identity_file", metavar="FILE", help="a path; without one, what your key agent holds")
+    put.add_argument("--jump", metavar="NAME", help="another machine here it is reached through")
+    put.add_argument("--option", metavar="NAME=VALUE", action="append", help="as ssh_config has it, of a closed list")
+    put.add_argument("--cwd", dest="remote_cwd", metavar="DIR", help="where shells begin")
+    put.add_argument("--description", metavar="TEXT", help="what agents are told of it")
+    trust.add_argument("--yes", action="store_true", help="to the way and the key it shows now, unseen")
+    trust.add_argument("--fingerprint", metavar="SHA256:...", default="", help="accept this key and no other")
+    for one in (ssh, listing, put, show, remove, rename, trust, test):
+        common(one)
+        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    ssh.set_defaults(json=False)

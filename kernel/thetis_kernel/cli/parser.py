@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from thetis_kernel.cli.elsewhere import config_words, connect_words, publish_words
+from thetis_kernel.cli.elsewhere import config_words, connect_words, publish_words, ssh_words
 
 EPILOG = "Without a command the screen opens. `thetis COMMAND --help` says more of each."
 
@@ -119,6 +119,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     _json(doctor, "print a JSON object")
 
     config_words(commands, _common)
+    ssh_words(commands, _common)
     _own(commands)
     return parser.parse_args(arguments)
 

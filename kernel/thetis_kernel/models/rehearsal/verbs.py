@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from thetis_kernel.models.rehearsal import branching, delegating, drills, selfwork, shells, steering, tours
+from thetis_kernel.models.rehearsal import branching, delegating, drills, outside, selfwork, shells, steering, tours
 from thetis_kernel.models.rehearsal.answers import content, failure, fenced, named
 from thetis_kernel.models.rehearsal.scene import Scene
 from thetis_kernel.models.rehearsal.script import Script, Step, call
@@ -187,6 +187,11 @@ VERBS: tuple[Verb, ...] = (
     _verb(r"give the merge up\W*", branching.abort),
     _verb(r"go back to ([0-9a-f]{6,40})", branching.go_back),
     _verb(r"update your code\W*", branching.update_code),
+    _verb(r"on ([A-Za-z0-9._-]{1,40}) run (\S.*)", outside.on_a_machine, "on build run hostname"),
+    _verb(r"which machines are there\W*", outside.machines, "which machines are there?"),
+    _verb(r"register the machine (\S+) at (\S+) as (\S+)", outside.register),
+    _verb(r"set the setting (\S+) to (\S.*)", outside.set_setting, "set the setting screen.theme to thetis-light"),
+    _verb(r"(?:read the setting (\S+)|list the settings)", outside.read_setting, "list the settings"),
     _verb(r"(?:list|ls)(?: files)?(?: in)?(?: (\S.*))?", list_directory, "list src"),
     _verb(r"read conversation (\w+)", read_earlier),
     _verb(r"(?:read|show|open|cat) (\S.*)", read_file, "read README.md"),

@@ -86,7 +86,8 @@ def _ask(context: TurnContext, capability: Capability, call: str, intended: Inte
             raise ThetisError("The turn was stopped.", code="cancelled")
         if intended.insists and not verdict.asked:
             raise Refused(f"{intended.insists} A person would have to allow this, and there is nobody to ask in this run.",
-                          capability=capability, hint="On a screen they are asked, or switch the network on with /network.")
+                          capability=capability, hint="On a screen they are asked"
+                          + (", or switch the network on with /network." if capability == "http" else "."))
         raise Refused(verdict.reason or "A person did not allow it.", capability=capability)
     if verdict.asked and intended.unchanged is not None and not intended.unchanged():
         raise Refused("What was shown to the person has changed meanwhile, so nothing was done.", capability=capability,
