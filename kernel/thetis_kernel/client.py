@@ -35,10 +35,11 @@ from thetis_kernel.protocol.merging import (
     Resolve,
     WorktreeLine,
 )
-from thetis_kernel.protocol.settings import ListSettings, SettingList, SettingWritten, Where, WriteSetting
 from thetis_kernel.protocol.publishing import Guarded, Publish, Published, SetGuard
+from thetis_kernel.protocol.settings import ListSettings, SettingList, SettingWritten, Where, WriteSetting
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.protocol.terminals import CloseTerminal, OpenTerminal, TerminalLine, TypeKeys, Watched, WatchTerminal
 from thetis_kernel.protocol.timemachine import Fork, Forked, ListMoments, Moment, RewindTo, Rewound, UndoRewind, What
 from thetis_kernel.protocol.wire import Ask, Tell
 
@@ -116,6 +117,22 @@ class GatewayClient:
     async def stop_child(self, session: str, child: str) -> bool:
         """Stop one sub-agent; False when it has settled already."""
         return await self._peer.call(StopChild(session=session, child=child))
+
+    async def watch_terminal(self, ask: WatchTerminal) -> Watched:
+        """The terminals of a conversation and the screen of one, at once or when it changes."""
+        return await self._peer.call(ask)
+
+    async def open_terminal(self, session: str, terminal: str = "", *, columns: int = 0, rows: int = 0) -> TerminalLine:
+        """Open a terminal of the person's own, or a shell for them in an idle one."""
+        return await self._peer.call(OpenTerminal(session=session, terminal=terminal, columns=columns, rows=rows))
+
+    async def type_keys(self, session: str, terminal: str, data: bytes) -> None:
+        """Keys for the program in a terminal, as a terminal sends them."""
+        await self._peer.call(TypeKeys(session=session, terminal=terminal, data=data))
+
+    async def close_terminal(self, session: str, terminal: str) -> None:
+        """End a terminal and everything in it."""
+        await self._peer.call(CloseTerminal(session=session, terminal=terminal))
 
     async def conversation(self, id_or_prefix: str) -> c.Conversation:
         return await self._peer.call(c.GetConversation(id=id_or_prefix))

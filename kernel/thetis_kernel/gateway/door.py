@@ -19,6 +19,7 @@ from thetis_kernel.gateway.children.door import handlers as child_handlers
 from thetis_kernel.gateway.examining import examine
 from thetis_kernel.gateway.settings import handlers as setting_handlers
 from thetis_kernel.gateway.skills.door import handlers as skill_handlers
+from thetis_kernel.gateway.terminals import handlers as terminal_handlers
 from thetis_kernel.gateway.timemachine.door import handlers as timemachine_handlers
 from thetis_kernel.gateway.words import sendable
 from thetis_kernel.protocol import asking as a
@@ -274,5 +275,6 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         **setting_handlers(gateway, only_a_person),
         **branch_handlers(gateway, only_a_person),
         **timemachine_handlers(gateway, only_a_person),
+        **terminal_handlers(gateway, only_a_person),
         **child_handlers(gateway.conversations.find, gateway.children),
     }, lambda: gateway.broadcast.kind(hearer()) == "bridge", origin)

@@ -20,6 +20,7 @@ from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.queueing import QUEUE_ASKS
 from thetis_kernel.protocol.settings import SETTING_ASKS
 from thetis_kernel.protocol.spending import Spent
+from thetis_kernel.protocol.terminals import TERMINAL_ASKS
 from thetis_kernel.protocol.wire import Ask, Tell
 
 State = Literal["idle", "running", "interrupted", "damaged", "parked"]
@@ -405,6 +406,6 @@ CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
     *QUEUE_ASKS, *CARE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals,
-    AnswerApproval, HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS,
+    AnswerApproval, HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS, *TERMINAL_ASKS,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)

@@ -16,6 +16,8 @@ from thetis_kernel.hosts.worker.probing import probe
 from thetis_kernel.hosts.worker.runtimes import Runtimes
 from thetis_kernel.hosts.worker.setting_up import set_up
 from thetis_kernel.hosts.worker.turn import Turn
+from thetis_kernel.hosts.worker.watching import Watching
+from thetis_kernel.protocol.terminals import AtTerminals
 from thetis_kernel.protocol.worker import (
     CancelTurn,
     CheckHistory,
@@ -59,6 +61,7 @@ class WorkerService:
         self._turns: dict[str, Turn] = {}
         self._pool = self._terminals_of("")
         self._helpers = Helpers()
+        self.watching = Watching(self._pool, self._helpers)
         self._bell = Bell(deaf=os.environ.get(DEAF) == "deaf")
         self._written = Written(lambda member, words: self.peer.tell(Notice(text=words, child=member)))
         self._stopped: deque[str] = deque(maxlen=REMEMBERED)
@@ -145,15 +148,15 @@ class WorkerService:
 
     def is_idle(self) -> bool:
         """Whether this worker may go now; the supervisor then ends it."""
-        return not self._turns and not self._pool.busy
+        return not self._turns and not self._pool.busy and not self.watching.busy
 
 
 def serve(context: ChildContext) -> None:
     """Role module entry: answer the gateway until it goes away."""
     service = WorkerService(context.fds)
-    service.peer = context.connect(
+    service.peer = service.watching.peer = context.connect(
         asks={RunTurn: service.run_turn, CheckHistory: service.check_history, SetUp: service.set_up,
-              ProbeAgent: service.probe_agent},
+              ProbeAgent: service.probe_agent, AtTerminals: service.watching.at},
         tells={CancelTurn: service.cancel, Deliver: service.deliver, Ring: service.ring, ModeChanged: service.change_mode},
         is_idle=service.is_idle,
     )

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from thetis_kernel.toolhost.terminals import shell
+from thetis_kernel.toolhost.terminals.live import Live
 from thetis_kernel.toolhost.terminals.run import Run
 from thetis_kernel.toolhost.terminals.screen import Screen
 from thetis_kernel.toolhost.terminals.sessions import Session
@@ -47,6 +48,8 @@ class Listener:
         os.set_blocking(self._waker, False)
         self._run: Run | None = None
         self._screen = Screen(*SIZE)
+        self.live = Live(*SIZE)
+        """What a person looks at."""
         self._reports = b""
         self._marked = self._counting = self._healed = self._closing = False
         self._ending_since = self._reported_at = self._heard_at = 0.0
@@ -72,6 +75,7 @@ class Listener:
     def _begin(self, run: Run) -> None:
         """Make `run` the command that is listened to; under the lock, before the shell hears of it."""
         self._screen.clear()
+        self.live.begin(run.text, fresh=run.background)
         self._ending_since = self._reported_at = 0.0
         self._counting = self._healed = False
         self._run = run
@@ -139,6 +143,7 @@ class Listener:
 
     def _heard(self, session: Session, data: bytes) -> None:
         self._heard_at = time.monotonic()
+        self.live.feed(data)
         run = self._run
         if run is None or run.done:
             return  # of background processes, between commands
@@ -166,7 +171,7 @@ class Listener:
             self._marked = True
         elif line.get("answer") == "count" and run is not None:
             run.left = line["count"]
-            run.starved = line["starved"]
+            run.starved = line.get("starved", 0)
             if self._counting:
                 self._finish(run)
         elif line.get("event") == "threads" and run is not None:
@@ -225,6 +230,7 @@ class Listener:
         if run.left and run.code - 128 in _STOPPED:
             run.notes.append("It is suspended, not ended: terminal_signal KILL ends it.")
         run.finish(time.monotonic())
+        self.live.touch()
         self._lock.notify_all()
         self._finished(run)
 

@@ -39,8 +39,9 @@ class Record(Protocol):
 class Pool:
     """All terminals of one worker. `notice(text)` takes what a person or the agent should hear of between calls."""
 
-    def __init__(self, notice: Callable[[str], None]) -> None:
+    def __init__(self, notice: Callable[[str], None], prefix: str = "t") -> None:
         self._notice = notice
+        self._prefix = prefix
         self._lock = threading.Lock()
         self._terminals: dict[str, Terminal] = {}
         self._gone: dict[str, str] = {}
@@ -88,7 +89,7 @@ class Pool:
                     f"{MOST} terminals are open, more are not possible.", hint="Close one, or use an open one."
                 )
             self._count += 1
-            terminal = Terminal(f"t{self._count}", name, opener, self._ended, host=host, lost=self._lost)
+            terminal = Terminal(f"{self._prefix}{self._count}", name, opener, self._ended, host=host, lost=self._lost)
             self._terminals[terminal.id] = terminal
         try:
             notes = terminal.open(environment)
@@ -115,6 +116,11 @@ class Pool:
             )
         raise TerminalError(f"There is no terminal {identifier[:60]!r}.", hint=f"Open are: {known}.", code="not-found")
 
+    def all(self) -> list[Terminal]:
+        """Every one of them, oldest first."""
+        with self._lock:
+            return [*self._terminals.values()]
+
     def list(self) -> list[dict[str, Any]]:
         """How each stands, oldest first."""
         self._sweep()
@@ -128,6 +134,10 @@ class Pool:
         self._drop(found, "it was closed")
         self._write_down(journal)
         return found
+
+    def drop(self, identifier: str, why: str) -> None:
+        """End one outside of a turn; the agent is told at the start of its next one."""
+        self._drop(self.get(identifier).id, why)
 
     def close_all(self, why: str) -> None:
         """End every one of them."""

@@ -52,6 +52,8 @@ class Run:
         self.report: Report | None = None
         self.done = False
         self.timed_out = self.cancelled = self.crowded = False
+        self.told = True
+        """Whether somebody wants to hear of its end in the background."""
         self.left = 0
         """Processes of it that go on after its end."""
         self.starved = 0

@@ -56,6 +56,13 @@ class Screen:
             lines.pop()
         return lines, emulator.cursor.y, emulator.cursor.x
 
+    def resize(self, columns: int, rows: int) -> None:
+        """The terminal has another size now."""
+        if self._emulator is not None:
+            self._settle()
+            self._emulator.resize(rows, columns)
+        self.size = (columns, rows)
+
     def clear(self) -> None:
         """Start with an empty screen."""
         self._pending.clear()
@@ -66,16 +73,11 @@ class Screen:
         """Let the emulator read what has come."""
         if self._emulator is None:
             self._fresh()
-        data, self._pending = bytes(self._pending), bytearray()
-        unfinished = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
-        if unfinished is not None:
-            self._pending += unfinished[0]
-            data = data[: unfinished.start()]
-        for piece in _PIECE.finditer(data):
-            if not _understood(piece):
-                continue
+        pieces, rest = understood(bytes(self._pending))
+        self._pending = bytearray(rest)
+        for piece in pieces:
             try:
-                self._stream.feed(piece[0])
+                self._stream.feed(piece)
             except Exception:  # noqa: BLE001 - whatever a hostile program sends must cost no more than that piece
                 self._stream = self._parser()
 
@@ -90,6 +92,14 @@ class Screen:
         import pyte
 
         return pyte.ByteStream(self._emulator)
+
+
+def understood(data: bytes) -> tuple[list[bytes], bytes]:
+    """The pieces of a stream that the emulator takes for what they are, and what is not complete yet."""
+    unfinished = _UNFINISHED.search(data, max(0, len(data) - _LONGEST_UNFINISHED))
+    rest = b"" if unfinished is None else unfinished[0]
+    whole = data if unfinished is None else data[: unfinished.start()]
+    return [piece[0] for piece in _PIECE.finditer(whole) if _understood(piece)], rest
 
 
 def _understood(piece: re.Match[bytes]) -> bool:

@@ -55,6 +55,7 @@ class Terminal(Listener):
         self._ended = ended
         self._place = scratch.create()
         self._claimed = False
+        self._window = SIZE
         self._numbers = self._idle_group = self._starts = self._watchers = 0
 
     # What callers do
@@ -77,8 +78,12 @@ class Terminal(Listener):
         spill: Path | None = None,
         watch: Watch | None = None,
         stop: threading.Event | None = None,
+        told: bool = True,
     ) -> Run:
-        """Run one command; returns when it has ended, or at once in the background. Raises TerminalError when busy."""
+        """Run one command; returns when it has ended, or at once in the background. Raises TerminalError when busy.
+
+        `told`: its end in the background is told, as it would be of what an agent began.
+        """
         with self._lock:
             if self._claimed or self.busy:
                 raise TerminalError(
@@ -89,6 +94,7 @@ class Terminal(Listener):
             self._claimed = True
             try:
                 run = self._begun(text, background, timeout_s, spill, watch)
+                run.told = told
                 commands = os.dup(self._live().commands)
             finally:
                 self._claimed = False
@@ -177,6 +183,23 @@ class Terminal(Listener):
             except OSError:  # not one of the three that a terminal knows
                 session.order(f"signal {number}")
 
+    def resize(self, columns: int, rows: int) -> None:
+        """The window it is looked at in has another size: programs are told."""
+        with self._lock:
+            if (columns, rows) == self._window:
+                return
+            self._window = (columns, rows)
+            if self._session is not None:
+                self._session.resize(columns, rows)
+            self._screen.resize(columns, rows)
+        self.live.resize(columns, rows)
+
+    @property
+    def typeable(self) -> bool:
+        """Whether keys reach somebody."""
+        run = self._run
+        return run is not None and not run.done and run.background
+
     def standing(self) -> dict[str, Any]:
         """The terminal in a few words."""
         with self._lock:
@@ -223,7 +246,7 @@ class Terminal(Listener):
         return run
 
     def _finished(self, run: Run) -> None:
-        if run.background and not self._watchers and not self._closing:
+        if run.background and run.told and not self._watchers and not self._closing:
             threading.Thread(target=self._ended, args=(self, run), daemon=True, name=f"ended-{self.id}").start()
 
     def _lost(self, why: str) -> None:
@@ -237,7 +260,7 @@ class Terminal(Listener):
             raise TerminalError(f"Terminal {self.id} is closed.", hint="Open another one.")
         if self._session is not None:
             return []
-        session = self._opener(self._place, SIZE)
+        session = self._opener(self._place, self._window)
         try:
             self._await_ready(session)
         except BaseException:
