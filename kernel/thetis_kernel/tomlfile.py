@@ -119,7 +119,19 @@ def _edit(document: Any, path: list[str], value: Any) -> None:
     old = document.get(last)
     if isinstance(old, Item):
         item.trivia.comment_ws, item.trivia.comment = old.trivia.comment_ws, old.trivia.comment
+    if last not in document and (before := _last_value(document)) is not None:
+        # at the end it would stand below what is said of the next table; tomlkit has no public way to put it here
+        document.value._insert_after(before, last, item)
+        return
     document[last] = item
+
+
+def _last_value(table: Any) -> str | None:
+    """The last key of a table that is written in lines of its own and holds no tables; None for others."""
+    from tomlkit.items import Table as Lines
+
+    names = list(table) if isinstance(table, Lines) and not table.is_super_table() else []
+    return str(names[-1]) if names and not any(isinstance(table[name], (dict, Lines)) for name in names) else None
 
 
 def _said(table: Table) -> Table:
