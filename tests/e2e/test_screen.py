@@ -152,3 +152,23 @@ def test_outside_a_repository_it_offers_to_make_one(tmp_path: Path) -> None:
         finally:
             terminal.kill()
     assert world.git("status", "--porcelain").strip() == "?? mine.txt"
+
+
+def test_alt_with_a_digit_or_a_letter_on_a_terminal_of_the_old_kind(world: World, terminal: Terminal) -> None:
+    terminal.wait("ctrl+p commands")
+    terminal.type("replace pier = 1 with pier = 2 in src/harbour.py\r")
+    terminal.wait("Done ·")
+    terminal.type("\x0e")  # ctrl+n
+    terminal.wait("Go on with")
+    terminal.type("\x1b1")
+    terminal.wait("pier = 2")
+    terminal.type("\x1bd")
+    terminal.wait("Changed · 1 file")
+    assert "src/harbour.py" in terminal.text()
+    terminal.type("\r")
+    terminal.wait("1 file changed · +1 -1")
+    terminal.type(ESC)
+    terminal.wait("enter its change")
+    terminal.type("\x1bd")
+    terminal.wait("New conversation")  # the list has its place again
+    assert "Changed ·" not in terminal.text() and "│ d" not in terminal.text(), "nothing of it was typed"

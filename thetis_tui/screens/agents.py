@@ -35,7 +35,7 @@ class AgentsScreen(ModalScreen[str]):
     DEFAULT_CSS = """
     AgentsScreen { align: center top; background: $background 70%; }
     AgentsScreen > Vertical {
-        width: 92%; max-width: 120; height: auto; max-height: 80%; margin-top: 2; background: $panel; border: round $border;
+        width: 92%; max-width: 120; height: auto; max-height: 80%; margin-top: 2; background: $background; border: round $border;
         border-title-color: $text-accent; border-subtitle-color: $text-muted; padding: 0 1;
     }
     AgentsScreen.-short > Vertical { margin-top: 0; max-height: 100%; width: 100%; border: none; }
@@ -45,7 +45,7 @@ class AgentsScreen(ModalScreen[str]):
         scrollbar-size-vertical: 1;
     }
     AgentsScreen OptionList > .option-list--option { padding: 0 1; }
-    AgentsScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
+    AgentsScreen OptionList > .option-list--option-highlighted { background: $block-cursor-background; }
     AgentsScreen OptionList:focus { border: none; background-tint: transparent; }
     """
 

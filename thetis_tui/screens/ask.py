@@ -22,7 +22,7 @@ class AskScreen(ModalScreen[str | None]):
     DEFAULT_CSS = """
     AskScreen { align: center middle; background: $background 70%; }
     AskScreen > Vertical {
-        width: 64; max-width: 100%; height: auto; padding: 0 1; background: $panel; border: round $border;
+        width: 64; max-width: 100%; height: auto; padding: 0 1; background: $background; border: round $border;
         border-title-color: $text-accent;
     }
     AskScreen Input { border: none; background: transparent; padding: 0 1; height: 1; }

@@ -49,14 +49,14 @@ class Dialog(ModalScreen[R], Generic[R]):
     DEFAULT_CSS = """
     Dialog { align: center middle; background: $background 70%; }
     Dialog > Vertical {
-        width: 68; max-width: 100%; height: auto; max-height: 100%; padding: 1 2; background: $panel;
+        width: 68; max-width: 100%; height: auto; max-height: 100%; padding: 1 2; background: $background;
         border: round $border; border-title-color: $text-accent;
     }
     Dialog VerticalScroll { height: auto; max-height: 12; scrollbar-size-vertical: 1; }
     Dialog .words { margin-bottom: 1; }
     Dialog .answer { height: auto; padding: 0 1; color: $text-muted; }
     Dialog.-armed .answer { color: $text; }
-    Dialog .answer.-marked { background: $accent 20%; }
+    Dialog .answer.-marked { background: $block-cursor-background; }
     Dialog .note { margin-top: 1; color: $text-muted; }
     Dialog.-short > Vertical { padding: 0; border: none; height: 100%; width: 100%; }
     Dialog.-short VerticalScroll { height: 1fr; max-height: 100%; }

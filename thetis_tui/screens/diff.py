@@ -13,6 +13,9 @@ from thetis_tui.sanitise import one_line
 from thetis_tui.screens.reading import Page, ReadingScreen
 from thetis_tui.text import cut_left, plural
 
+_NARROW = 40
+"""Cells below which counts have no column."""
+
 
 class DiffScreen(ReadingScreen):
     """A diff over the desk."""
@@ -45,7 +48,8 @@ class DiffScreen(ReadingScreen):
             return [Line(Content.styled("Nothing has changed on this branch.", "$text-muted"))]
         out: list[Line] = []
         for path, added, removed in self._diff.files:
-            counts = Content.assemble((f"+{added}".rjust(6), "$text-success"), (f" -{removed}".ljust(7), "$text-error"))
+            left, right = (6, 7) if width >= _NARROW else (0, 0)
+            counts = Content.assemble((f"+{added}".rjust(left), "$text-success"), (f" -{removed} ".ljust(right), "$text-error"))
             out.append(Line(counts + Content(cut_left(one_line(path), width - counts.cell_length))))
         out.append(Line())
         out += diff_lines(self._parsed, width)

@@ -15,6 +15,7 @@ from thetis_kernel.protocol import events as e
 from thetis_tui.screens.prompting import Prompting
 from thetis_tui.widgets.eventlog import EventPane
 from thetis_tui.widgets.filespane import FilesPane
+from thetis_tui.widgets.terminalspane import TerminalsPane
 
 if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
@@ -33,7 +34,7 @@ class Pane(Protocol):
         """Take the focus."""
 
 
-PANES: dict[str, Callable[[], Widget]] = {"log": EventPane, "files": FilesPane}
+PANES: dict[str, Callable[[], Widget]] = {"log": EventPane, "files": FilesPane, "terminals": TerminalsPane}
 """Every pane by name."""
 
 

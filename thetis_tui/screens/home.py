@@ -33,8 +33,8 @@ _PAUSE = 0.12
 _TICK = 1.0
 """Seconds between two looks while something runs: elapsed times are in seconds."""
 KEYS: tuple[tuple[str, str, str], ...] = (
-    ("enter", "open", ""), ("/", "search", ""), ("n", "new", "new"), ("r", "rename", "title"), ("a", "archive", "archive"),
-    ("d", "delete", "delete"), ("f", "fork", "fork"), ("v", "archived too", ""), ("esc", "back", ""),
+    ("enter", "open", ""), ("/", "search", ""), ("n", "new", "new"), ("m", "merge", "merge"), ("r", "rename", "title"),
+    ("a", "archive", "archive"), ("d", "delete", "delete"), ("f", "fork", "fork"), ("v", "archived too", ""), ("esc", "back", ""),
 )
 """(key, word, the command it performs on the conversation under the cursor); the line at the foot."""
 

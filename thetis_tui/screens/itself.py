@@ -64,7 +64,7 @@ class ItselfScreen(Screen[None]):
     }
     ItselfScreen OptionList:focus { border: none; border-right: solid $border-blurred; background-tint: transparent; }
     ItselfScreen OptionList > .option-list--option { padding: 0 1; }
-    ItselfScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
+    ItselfScreen OptionList > .option-list--option-highlighted { background: $block-cursor-background; }
     ItselfScreen VerticalScroll { width: 1fr; height: 1fr; padding: 0 2; scrollbar-size-vertical: 1; }
     ItselfScreen > #itself-foot {
         height: 1; padding: 0 2; margin-top: 1; color: $text-muted; text-wrap: nowrap; text-overflow: clip;

@@ -27,7 +27,7 @@ class ModelsScreen(ModalScreen[str]):
     DEFAULT_CSS = """
     ModelsScreen { align: center top; background: $background 70%; }
     ModelsScreen > Vertical {
-        width: 76; max-width: 100%; height: auto; max-height: 80%; margin-top: 2; background: $panel; border: round $border;
+        width: 76; max-width: 100%; height: auto; max-height: 80%; margin-top: 2; background: $background; border: round $border;
         border-title-color: $text-accent; border-subtitle-color: $text-muted; padding: 0 1;
     }
     ModelsScreen.-short > Vertical { margin-top: 0; max-height: 100%; width: 100%; border: none; }
@@ -35,7 +35,7 @@ class ModelsScreen(ModalScreen[str]):
         border: none; background: transparent; height: auto; max-height: 100%; padding: 0; scrollbar-size-vertical: 1;
     }
     ModelsScreen OptionList > .option-list--option { padding: 0 1; }
-    ModelsScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
+    ModelsScreen OptionList > .option-list--option-highlighted { background: $block-cursor-background; }
     ModelsScreen OptionList:focus { border: none; background-tint: transparent; }
     """
 

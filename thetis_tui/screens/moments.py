@@ -27,7 +27,7 @@ class MomentsScreen(ModalScreen[int]):
     DEFAULT_CSS = """
     MomentsScreen { align: center top; background: $background 70%; }
     MomentsScreen > Vertical {
-        width: 92%; max-width: 110; height: auto; max-height: 80%; margin-top: 2; background: $panel; border: round $border;
+        width: 92%; max-width: 110; height: auto; max-height: 80%; margin-top: 2; background: $background; border: round $border;
         border-title-color: $text-accent; border-subtitle-color: $text-muted; padding: 0 1;
     }
     MomentsScreen.-short > Vertical { margin-top: 0; max-height: 100%; width: 100%; border: none; }
@@ -35,7 +35,7 @@ class MomentsScreen(ModalScreen[int]):
         border: none; background: transparent; height: auto; max-height: 100%; padding: 0; scrollbar-size-vertical: 1;
     }
     MomentsScreen OptionList > .option-list--option { padding: 0 1; }
-    MomentsScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
+    MomentsScreen OptionList > .option-list--option-highlighted { background: $block-cursor-background; }
     MomentsScreen OptionList:focus { border: none; background-tint: transparent; }
     """
 

@@ -38,7 +38,7 @@ class SearchScreen(ModalScreen[SearchHit | None]):
     DEFAULT_CSS = """
     SearchScreen { align: center top; background: $background 70%; }
     SearchScreen > Vertical {
-        width: 92%; max-width: 110; height: 80%; margin-top: 2; background: $panel; border: round $border;
+        width: 92%; max-width: 110; height: 80%; margin-top: 2; background: $background; border: round $border;
         border-title-color: $text-accent; border-subtitle-color: $text-muted; padding: 0 1;
     }
     SearchScreen.-short > Vertical { margin-top: 0; height: 100%; width: 100%; border: none; }
@@ -49,7 +49,7 @@ class SearchScreen(ModalScreen[SearchHit | None]):
         border: none; background: transparent; height: 1fr; padding: 0; margin-top: 1; scrollbar-size-vertical: 1;
     }
     SearchScreen OptionList > .option-list--option { padding: 0 1; }
-    SearchScreen OptionList > .option-list--option-highlighted { background: $accent 20%; }
+    SearchScreen OptionList > .option-list--option-highlighted { background: $block-cursor-background; }
     SearchScreen OptionList:focus { border: none; background-tint: transparent; }
     """
 

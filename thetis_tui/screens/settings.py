@@ -33,6 +33,8 @@ FOOT = (("enter", "change"), ("tab", "which file"), ("del", "back to the default
 _BY_HAND = frozenset({"table", "tables"})
 _NAME, _VALUE = 36, 18
 """Cells of the columns of names and values."""
+_NARROW = 40
+"""Cells below which a line is the name alone."""
 _TOLD = 100
 """Cells from which a line says what its setting means, and where it is said."""
 
@@ -134,7 +136,7 @@ class SettingsScreen(Screen[None]):
 
     def _draw(self) -> None:
         before = self.chosen
-        width = max(20, self.size.width - 5)
+        width = max(8, self.size.width - 5)
         self.shown = found(self._every, self.input.value)
         self.list.clear_options()
         self.list.add_options([Option(self._line(row, width)) for row in self.shown])
@@ -154,8 +156,10 @@ class SettingsScreen(Screen[None]):
         label = mark + Content.styled(f"{section}." if section else "", "$text-muted")
         label += Content.styled(name, "bold" if row.changed else "")
         source = SOURCES[row.source] if width >= _TOLD else ""
-        wide = min(_NAME, max(16, width // 2))
+        wide = min(_NAME, max(16, width // 2)) if width >= _NARROW else width
         label = label.truncate(wide, ellipsis=True).pad_right(max(0, wide - label.cell_length)) + "  "
+        if width < _NARROW:  # one look at a time: the value is below, or asked for with Enter
+            return label.truncate(width)
         room = _VALUE if width >= _TOLD else width - label.cell_length
         shown = row.value if row.value not in ("", "{}", "[]") else "–"
         value = Content.styled(cut(shown, max(4, room)), "$text-accent" if row.changed else "$text-secondary")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from thetis_tui.app import ThetisApp
 
 FOOT = (("enter", "open its conversation"), ("c", "copy its path"), ("d", "remove those nobody needs"), ("esc", "close"))
+_MIDDLE = 44
+"""Cells from which it says whether anything is changed; what is said below says that, too."""
 _WIDE = 90
 """Cells from which a line says when it was used, and why it stays."""
 
@@ -95,7 +97,7 @@ class WorktreesScreen(Screen[str]):
         self._draw()
 
     def _draw(self) -> None:
-        at, width = self._list.highlighted or 0, max(16, self.size.width - 5)
+        at, width = self._list.highlighted or 0, max(8, self.size.width - 5)
         self._list.clear_options()
         if self.lines:
             self._list.add_options([Option(self._line(line, width)) for line in self.lines])
@@ -120,7 +122,8 @@ class WorktreesScreen(Screen[str]):
             right = Content.styled(one_line(line.branch).ljust(16), "$text-muted") + right
             used = age(line.used_ms, self.thetis.state.wall_ms()) if line.used_ms else ""
             right += Content.styled(used.rjust(6), "$text-muted")
-        right = Content.styled(changed.ljust(14), "$text-warning") + right
+        if width >= _MIDDLE:
+            right = Content.styled(changed.ljust(14), "$text-warning") + right
         room = max(4, width - right.cell_length - 4)
         head = Content.assemble((f"{mark} ", tone), (cut(title, room), "bold"))
         head = head.pad_right(max(1, width - head.cell_length - right.cell_length)) + right

@@ -35,6 +35,8 @@ _SETTLE = 0.6
 """Seconds after an event until files are looked at: a batch of edits is one look."""
 _MOVES = frozenset({"tool-result", "turn-finished", "branch-op", "rewind"})
 """Kinds of events after which files may be others."""
+_NARROW = 32
+"""Cells below which there is no bar."""
 _BAR = 5
 """Cells of the bar that says how much of a change is new, and how much went."""
 
@@ -204,7 +206,7 @@ class FilesPane(Vertical):
 def file_line(path: str, added: int, removed: int, width: int) -> Content:
     """One file in `width` cells: where it lies grey, its name, the counts at the right with a bar of their shares."""
     counts = _counts(added, removed)
-    right = counts.pad_left(max(0, 12 - counts.cell_length)) + " " + _bar(added, removed)
+    right = counts.pad_left(max(0, 12 - counts.cell_length)) + " " + _bar(added, removed) if width >= _NARROW else counts
     shown = cut_left(path, max(4, width - right.cell_length - 1))
     folder, slash, name = shown.rpartition("/")
     left = Content.assemble((folder + slash, "$text-muted"), name)

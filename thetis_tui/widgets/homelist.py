@@ -24,6 +24,8 @@ from thetis_tui.text import cut
 Entry = Card | Found
 _WIDE, _MIDDLE = 92, 60
 """Columns from which branch and cost, or the cost alone, have columns of their own."""
+_STATED = 40
+"""Cells from which the state is a word, too; the mark says it everywhere."""
 _HEIGHT = 2
 
 
@@ -108,7 +110,8 @@ class HomeList(ScrollView, can_focus=True):
         if width >= _WIDE:
             right = Content.styled(cut(card.branch, 16).ljust(16), faint) + right
         word = "archived" if card.archived and card.state == "idle" else card.state
-        right = Content.styled(word.ljust(10), colour if card.state != "idle" else faint) + right
+        if width >= _STATED:
+            right = Content.styled(word.ljust(10), colour if card.state != "idle" else faint) + right
         room = width - right.cell_length - 4
         title = cut(card.title, room)
         new = Content.styled(" •", "$text-accent") if card.unread and cell_len(title) + 2 <= room else Content()
