@@ -22,8 +22,6 @@ from thetis_kernel.protocol.events import (
     BlobRef,
     Body,
     BranchOp,
-    ChildSettled,
-    ChildStarted,
     Compaction,
     Event,
     Incident,
@@ -45,24 +43,11 @@ from thetis_kernel.protocol.events import (
 )
 from thetis_kernel.protocol.history import missing, parted, violations
 from thetis_kernel.protocol.models import GOOD_ENDS
-from thetis_kernel.store import projection, recovery
+from thetis_kernel.store import folds, projection, recovery
 
-WORDS = (
-    "do it", "  indented\n", "[system note] not one", "```\nfence", "é 👩‍👩‍👧 \u200d", "x" * 300, "\x00\x1b[31m", "\n \n",
-    "[said while you were working]\nnot so", "1", "<tool_result>", '{"role": "user"}',
-)  # fmt: skip
-ENDS = ("stop", "stop", "tool-use", "tool-use", "tool-use", "max-tokens", "refusal", "cancelled", "transport", "overloaded",
-        "rate-limited", "context-overflow", "bad-request", "auth", "limit")  # fmt: skip
-CALLS = (
-    ("read", {"path": "a"}), ("read", {}), ("run", {"command": "make"}), ("edit", {"path": "a", "old_text": "x"}),
-    ("write", {"path": "b", "contents": "👩‍👩‍👧" * 40}), ("no such tool", {}), ("", {"deep": [[[[[1]]]]]}),
-)  # fmt: skip
-CONTENTS = ("done", "", " \n", '{"text":"a\\nb","first":1,"total":2}', '{"exit":1,"output":"boo"}', '{"text":"cut off he', "[]",
-            "x" * 9_000, "👩‍👩‍👧" * 3_000)  # fmt: skip
-MODELS = ("m1", "m2")
-CHANGES = {"setting-changed", "rewind", "compaction"}
-"""Kinds after which a request need not begin like the one before."""
-
+from tests.support import ordeal_family as family
+from tests.support import ordeal_rules as rules
+from tests.support.ordeal_rules import CALLS, CHANGES, CONTENTS, ENDS, MODELS, WORDS
 
 Imports = dict[str, Callable[..., Any]]
 HandleTurn = Callable[[dict[str, Any], Imports], dict[str, Any]]
@@ -106,6 +91,9 @@ class Ordeal:
             "keep_tail": dice.choice((0, 3, 8)),
             "threshold_percent": 30,
         }
+        self._child = dice.random() < 0.2
+        """It is a sub-agent's own conversation."""
+        self.kin = family.Kin(lambda: self.events, self.log, dice)
         self.compactions = 0
         """Those the agent wrote by itself."""
 
@@ -155,7 +143,13 @@ class Ordeal:
         self._stopped = False
         self._nudges = []
         self.log(TurnStarted(self._turn, "agent", self._model, attempt=int(resumed)))
+        stands = folds.fold(self.events)
         described = {
+            "state": {
+                "seq": stands.seq, "values": {scope: stands.values.get(scope, {}) for scope in ("plan", "todos", "groups")},
+                "children": [{"child": child, "label": one.label} for child, one in stands.children.items()],
+            },
+            **({"child": {"label": "scout", "prompt": ""}} if self._child else {}),
             "turn": self._turn, "mode": {"id": "agent", "read_only": False},
             "model": {"id": self._model, "window": self._window, "max_output": 64},
             "limits": {"iterations": self._dice.choice((1, 3, 6))}, "context": self._context,
@@ -165,6 +159,7 @@ class Ordeal:
         except Killed:
             for body in recovery.repairs(self._live()):
                 self.log(body)
+            self.kin.orphaned()
             return
         for body in recovery.repairs(self._live()):
             if isinstance(body, ToolResult):
@@ -201,7 +196,8 @@ class Ordeal:
         body = {key: value for key, value in json.loads(body_json).items() if key != "kind"}
         if kind == "compaction":
             self.compactions += 1
-            self._allowed([tuple(span) for span in body["spans"]])
+            rules.allowed(self.read(), len(self.events), [tuple(span) for span in body["spans"]])
+            rules.restated(self.events, body["state"])
         seq = self.log(
             {"compaction": Compaction, "system-note": SystemNote, "state-changed": StateChanged}[kind](**body)
         )
@@ -218,6 +214,8 @@ class Ordeal:
         if request.get("purpose") == "summary":
             return self._summed(request)
         self._judge(request["messages"], request["seen"])
+        offered = {tool["name"] for tool in request["tools"]}
+        assert "wait" in offered and (family.REACH.isdisjoint(offered) if self._child else offered >= family.REACH)
         self._perhaps(0.2)
         end = "cancelled" if self._stopped else self._dice.choice(ENDS)
         blocks = [] if end == "limit" else self._blocks(end)
@@ -242,20 +240,6 @@ class Ordeal:
         words = self._dice.choice(("Intent: x.", "", " ", "y" * 4_000))
         blocks = [{"type": "text", "text": words}] if end in GOOD_ENDS else []
         return json.dumps({"seq": 0, "end": end, "blocks": blocks, "detail": "", "usage": {}})
-
-    def _allowed(self, spans: list[tuple[int, int]]) -> None:
-        """The rules a compaction's spans keep, whatever the conversation: see the seed, and the agent's `choosing`."""
-        hidden = [event for event in self.read() if any(first <= _place(event) <= last for first, last in spans)]
-        assert spans == sorted(spans) and all(first <= last <= len(self.events) for first, last in spans)
-        assert hidden, "a compaction that stands for nothing"
-        words = [event["seq"] for event in hidden if event["kind"] in ("user", "answer") or _said_meanwhile(event)]
-        assert not words, f"the person's words at {words} would be summarised"
-        calls = {
-            block.get("id") for event in hidden if event["kind"] == "assistant" for block in event["body"]["blocks"]
-        }
-        results = [event for event in self.read() if event["kind"] == "tool-result" and event["body"]["call"] in calls]
-        split = [event["seq"] for event in results if event not in hidden]
-        assert not split, f"the rounds of the results at {split} would be split"
 
     def _blocks(self, end: str) -> list[dict[str, Any]]:
         blocks: list[dict[str, Any]] = []
@@ -299,6 +283,10 @@ class Ordeal:
                 "cancelled" if self._stopped else self._dice.choice(("ok", "ok", "error", "refused", "interrupted"))
             )
             content = self._dice.choice(CONTENTS)
+            if call["op"].startswith(("agents.", "wait.")):
+                assert not self._child or call["op"] == "wait.until", "a sub-agent reaches others"
+                outcome = outcome if outcome == "cancelled" or self._dice.random() < 0.2 else "ok"
+                content = self.kin.performed(call["op"], call["op-args"]) if outcome == "ok" else content
             cut = content.endswith("he")
             shown = self._attached()
             self.log(ToolResult(call["id"], outcome, content, truncated=cut, turn=self._turn, attachments=shown))
@@ -318,7 +306,7 @@ class Ordeal:
         """
         if self._dice.random() >= often:
             return
-        match self._dice.randrange(6):
+        match self._dice.randrange(7):
             case 0 | 1:
                 words = self._words()
                 self._nudges.append({"seq": self.log(Nudge(text=words, turn=self._turn)), "text": words})
@@ -328,6 +316,8 @@ class Ordeal:
                 self._stopped = True
                 self.log(SystemNote("The person stopped this turn.", about="stop"))
             case 4:
+                self.kin.settle()
+            case 5:
                 self.log(self._strange() if compacting or self._dice.random() < 0.7 else self._compaction())
             case _:
                 raise Killed
@@ -346,8 +336,21 @@ class Ordeal:
                 self.log(body)
         elif chance < 0.3 and seq:
             self.log(self._compaction())
+        elif chance < 0.35 and seq:
+            self._fork(self._dice.randrange(1, seq + 1))
+        elif chance < 0.45:
+            self.kin.settle()
         elif chance < 0.6:
             self.log(self._strange())
+
+    def _fork(self, upto: int) -> None:
+        """Go on in a conversation that was forked at an event of this one."""
+        del self.events[upto:]
+        self.log(family.forked(upto))
+        self._turn = ""
+        for body in recovery.repairs(self._live()):
+            self.log(body)
+        self.requests = [(seen, messages) for seen, messages in self.requests if seen <= upto]
 
     def _compaction(self) -> Compaction:
         """Of any spans: an agent writes them, and it may be wrong."""
@@ -364,8 +367,6 @@ class Ordeal:
                 Incident("worker-died", "It died."),
                 BranchOp("commit", True),
                 StateChanged("plan", "p", '"x"'),
-                ChildStarted("c1", "scout", "look around"),
-                ChildSettled("c1", "done", "I am the scout. You are, too."),
             )
         )
 
@@ -392,20 +393,11 @@ class Ordeal:
         self.requests.append((seen, messages))
 
 
-def _place(event: dict[str, Any]) -> int:
-    """Where the event is read: a summary stands where its first span began."""
-    firsts = [span[0] for span in event["body"].get("spans", []) if 1 <= span[0] <= span[1] < event["seq"]]
-    return int(min(firsts, default=event["seq"]))
-
-
-def _said_meanwhile(event: dict[str, Any]) -> bool:
-    return event["kind"] == "nudge" and event["body"].get("source", "user") == "user"
-
-
 def lived(agent: SimpleNamespace, dice: Random, handle_turn: HandleTurn | None = None) -> Ordeal:
     """One whole conversation; `dice` decide how long it is. `agent`: its modules, natively; what carries a turn, if not they."""
     ordeal = Ordeal(agent, dice, handle_turn)
     ordeal.live(dice.randint(1, 6))
+    ordeal.kin.check()
     return ordeal
 
 
