@@ -22,7 +22,8 @@ from thetis_kernel.protocol.events import (
     kind_of,
 )
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60) | st.lists(
+    st.sampled_from(["<b>", "<script>", "</pre>", "</h2>", "<img src=x>", "&lt;", '"', "'", "a", "\n"]), max_size=8).map("".join)
 
 
 def event(body: Body, seq: int = 2) -> Event:

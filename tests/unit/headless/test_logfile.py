@@ -41,7 +41,7 @@ def test_complaint_88_it_stays_within_its_bounds_and_loses_the_oldest_alone(size
         log = LogFile(path, max_bytes=1000)
         for number, size in enumerate(sizes):
             log.write("info", f"{number}", text="x" * size)
-        assert sum(each.stat().st_size for each in Path(base).iterdir()) <= (KEPT + 1) * 1000
+        assert all(each.stat().st_size <= 1000 for each in Path(base).iterdir()) and len(list(Path(base).iterdir())) <= KEPT + 1
         kept = [int(what) for what in whats(path)]
         assert kept == list(range(len(sizes)))[-len(kept):]
 
