@@ -127,7 +127,7 @@ class ModelRelay:
         models = [info.id for info in await self.models()]
         aside = not record and wanted.purpose == "summary" and self._summary_model in models
         model = self._summary_model if aside else model_now(state, self._by_mode, models)
-        encoded = await asyncio.to_thread(lambda: self._log.scrubber.json(_request(request, model, session)))
+        encoded = await asyncio.to_thread(lambda: self._log.scrubber.growing(_request(request, model, session)))
         if reached := await self._limit(session, state, model):
             return _told(0, Finished(end="limit", blocks=[], detail=reached))
         if stream.about:

@@ -30,6 +30,8 @@ class Scrubber:
         self.salt = salt or new_salt()
         self._finder = Finder((), self.salt)
         self._clean: dict[tuple[int, int], None] = {}
+        self._clean_items: dict[tuple[int, int], None] = {}
+        """Of JSON, not of text: the same bytes may hold a secret as the one that they hide as the other."""
 
     @property
     def known(self) -> Known:
@@ -43,7 +45,7 @@ class Scrubber:
     def take(self, prints: list[Print]) -> None:
         """Prints made elsewhere with the same salt."""
         self._finder = Finder((*self._finder.prints, *prints)[:MOST_KNOWN], self.salt)
-        self._clean = {}
+        self._clean, self._clean_items = {}, {}
 
     def knows(self, data: bytes) -> bool:
         """Whether a known value stands in these bytes. Shapes do not count: they may be somebody's test data."""
@@ -76,6 +78,38 @@ class Scrubber:
         value = msgspec.json.decode(raw)
         scrubbed = self.value(value)
         return raw if scrubbed is value else msgspec.json.encode(scrubbed)
+
+    def growing(self, raw: bytes) -> bytes:
+        """`json` for an object whose lists come again and again with more in them: items that were clean are not walked anew."""
+        members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        clean = {self.text(key): self._grown(key, held) for key, held in members.items()}
+        same = len(clean) == len(members) and all(clean.get(key) is held for key, held in members.items())
+        return raw if same else msgspec.json.encode(clean)
+
+    def _grown(self, key: str, held: msgspec.Raw) -> msgspec.Raw:
+        """A member of such an object; the same object when there is nothing."""
+        if not bytes(held).startswith(b"["):
+            value = msgspec.json.decode(held)
+            scrubbed = self._member(key, value)
+            return held if scrubbed is value else msgspec.Raw(msgspec.json.encode(scrubbed))
+        items = msgspec.json.decode(held, type=list[msgspec.Raw])
+        new = [self._item(item) for item in items]
+        same = all(one is item for one, item in zip(new, items, strict=True))
+        return held if same else msgspec.Raw(msgspec.json.encode(new))
+
+    def _item(self, item: msgspec.Raw) -> msgspec.Raw:
+        data = bytes(item)
+        mark = (hash(data), len(data))
+        if mark in self._clean_items:
+            return item
+        value = msgspec.json.decode(data)
+        scrubbed = self.value(value)
+        if scrubbed is not value:
+            return msgspec.Raw(msgspec.json.encode(scrubbed))
+        if len(self._clean_items) >= MOST_CLEAN:
+            self._clean_items.clear()
+        self._clean_items[mark] = None
+        return item
 
     def value(self, value: Any) -> Any:
         """A JSON value with the strings in it scrubbed, keys too; the same object when there is nothing."""

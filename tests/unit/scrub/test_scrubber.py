@@ -96,6 +96,30 @@ def test_clean_json_is_the_same_bytes(scrubber: Scrubber) -> None:
     assert scrubber.json(raw) is raw
 
 
+WORDS = st.sampled_from([KEY, "words", "", HEX, "signature", "id", f"a {KEY} b", "eine Zeile\nnoch eine"])
+JSON = st.recursive(st.one_of(st.none(), st.integers(-9, 9), WORDS),
+                    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(WORDS, inner, max_size=4)),
+                    max_leaves=12)
+
+
+@given(st.dictionaries(WORDS, JSON, max_size=4), st.lists(JSON, max_size=3))
+def test_what_grows_is_scrubbed_as_if_it_were_new(table: dict[str, Any], more: list[Any]) -> None:
+    made = Scrubber()
+    made.learn(KEY)
+    for grown in (table, {**table, "messages": more}, {**table, "messages": [*more, *more, KEY]}, table):
+        raw = json.dumps(grown).encode()
+        assert json.loads(made.growing(raw)) == json.loads(Scrubber.json(made, raw))
+        assert (made.growing(raw) is raw) == (made.json(raw) is raw)
+
+
+def test_what_is_clean_as_a_text_is_not_clean_as_json(scrubber: Scrubber) -> None:
+    hidden = '{"text":"' + "".join(f"\\u{ord(letter):04x}" for letter in KEY) + '"}'
+    assert scrubber.text(hidden) is hidden, "nothing can be seen in it"
+    raw = f'{{"messages":[{hidden}]}}'.encode()
+    assert json.loads(scrubber.growing(raw)) == {"messages": [{"text": REMOVED}]}
+    assert json.loads(scrubber.growing(raw)) == {"messages": [{"text": REMOVED}]}, "and it is not remembered as clean"
+
+
 def test_a_providers_signature_is_left_alone_unless_it_holds_a_key(scrubber: Scrubber) -> None:
     signature = "sk-ant-api03-" + "aB3_" * 10
     raw = json.dumps({"type": "thinking", "thinking": "t", "signature": signature}).encode()
@@ -108,6 +132,13 @@ def test_learning_later_counts(scrubber: Scrubber) -> None:
     assert scrubber.text(text) is text
     scrubber.learn("zebra-crossing-9981")
     assert scrubber.text(text) == f"the second one is {REMOVED}"
+
+
+def test_learning_later_counts_for_what_grows(scrubber: Scrubber) -> None:
+    raw = b'{"messages":[{"text":"the second one is zebra-crossing-9981"}]}'
+    assert scrubber.growing(raw) is raw
+    scrubber.learn("zebra-crossing-9981")
+    assert json.loads(scrubber.growing(raw)) == {"messages": [{"text": f"the second one is {REMOVED}"}]}
 
 
 def test_another_process_knows_the_same(scrubber: Scrubber) -> None:
