@@ -21,7 +21,8 @@ test: setup  ## the suite, a file a process at a time (JOBS=1: one after the oth
 	@$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile
 
 test-all: setup  ## the long ones too
-	@$(BIN)/python -m pytest
+	@.ci/sshd
+	@THETIS_REQUIRE_SSHD=1 $(BIN)/python -m pytest
 
 groups: setup  ## limits of control groups under a kernel of its own (root, linux.uml)
 	@PYTHON=$(BIN)/python scripts/groups

@@ -13,7 +13,8 @@ import pytest
 _RUNTIMES = os.environ.get("THETIS_RUNTIMES") or str(
     Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thetis" / "runtimes"
 )
-_KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TZ", "CI", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "VIRTUAL_ENV"}
+_KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TZ", "CI", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "VIRTUAL_ENV",
+         "THETIS_SSHD", "THETIS_REQUIRE_SSHD"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -168,7 +168,7 @@ def _test(arguments: argparse.Namespace, registry: Registry, trust: Trust) -> in
             done = await asyncio.wait_for(connected.connection.run("uname -sr", encoding=None), 15)
             return bytes(done.stdout or b"").decode("utf-8", "replace")
         finally:
-            connected.close()
+            await connected.close()
 
     try:
         answer = asyncio.run(work())

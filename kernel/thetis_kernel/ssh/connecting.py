@@ -8,6 +8,7 @@ passwords, no proxies). Must not know what runs over it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from typing import Any
@@ -25,6 +26,7 @@ ALIVE_S, ALIVE_COUNT = 15, 3
 """A machine that does not answer so many questions in a row is gone (complaint 142)."""
 WINDOW = 256 * 1024
 """Bytes a machine may send ahead on a channel: what one reads slower waits over there, not in memory here."""
+CLOSE_S = 1.0
 TRIES = 4
 """A server under many beginnings drops some of them (sshd's MaxStartups); those that never were one are begun again."""
 
@@ -74,10 +76,9 @@ class Connected:
             return f"{self.name} did not answer for {self._alive_s:.0f} s, so the connection was given up."
         return f"The connection to {self.name} was lost."
 
-    def close(self) -> None:
-        """End all of it, now."""
-        for connection in reversed(self._connections):
-            connection.abort()
+    async def close(self) -> None:
+        """End all of it, now, and give its sockets back."""
+        await _ended(self._connections)
 
 
 async def connect(way: Way) -> Connected:
@@ -88,8 +89,7 @@ async def connect(way: Way) -> Connected:
             connection, client = await _step(step, way.agent, connections[-1] if connections else None)
             connections.append(connection)
     except BaseException:
-        for connection in reversed(connections):
-            connection.abort()
+        await _ended(connections)
         raise
     interval, count = _alive(way.steps[-1].host)
     return Connected(way.name, connections, client, interval * (count + 1))
@@ -110,10 +110,18 @@ async def look(way: Way) -> tuple[Step, str]:
         raise told(at.name, error, seconds) from error
     finally:
         if reached is not None:
-            reached.close()
+            await reached.close()
     if key is None:
         raise SshError(f"{at.name} shows no host key.", code="ssh-protocol")
     return at, written(key)
+
+
+async def _ended(connections: list[Any]) -> None:
+    for connection in reversed(connections):
+        connection.abort()  # takes effect in the loop's next round
+    for connection in connections:
+        with contextlib.suppress(TimeoutError, OSError, asyncssh.Error):
+            await asyncio.wait_for(connection.wait_closed(), CLOSE_S)
 
 
 def written(key: Any) -> str:

@@ -38,7 +38,7 @@ def told(name: str, error: BaseException, seconds: float) -> SshError:
         return SshError(f"{name} refuses connections: nothing listens at its port.", code="ssh-unreachable")
     if kind == "ConnectionLost" or isinstance(error, ConnectionError):
         return SshError(f"{name} closed the connection before it was one.", code="ssh-unreachable",
-                        hint="It may have too many at once; try again in a moment.")
+                        hint="It may have too many at once, or no host key of the kind you trust any more.")
     if isinstance(error, OSError):
         return SshError(f"{name} cannot be reached from here ({error.strerror or kind}).", code="ssh-unreachable")
     return SshError(f"The connection to {name} failed ({kind}).", hint=LOOK.format(name=name))

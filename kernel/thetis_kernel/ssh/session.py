@@ -153,12 +153,21 @@ class RemoteSession:
         finally:
             self._say({"reason": "ended"})
             self._up.set()
-            with contextlib.suppress(RuntimeError):
-                self._loop.close()
+            self._wind_up()
             for end in (self._terminal_end, self._lines_end):
                 end.close()
             os.close(self._status_end)
             self._status_end = -1
+
+    def _wind_up(self) -> None:
+        """End what is left on the loop, the library's own tasks too."""
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        with contextlib.suppress(RuntimeError):
+            if left:
+                self._loop.run_until_complete(asyncio.wait(left, timeout=CLOSE_S))
+            self._loop.close()
 
     async def _live(self) -> None:
         from thetis_kernel.ssh.connecting import connect  # late: asyncssh takes half a second to import
@@ -182,7 +191,7 @@ class RemoteSession:
                            hint="Its login files may wait for something.") from error
         finally:
             stop.cancel()
-            connected.close()
+            await connected.close()
             for task in self._tasks:
                 task.cancel()
 
