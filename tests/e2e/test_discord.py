@@ -16,6 +16,7 @@ import pytest
 from thetis_kernel.connectors.discord import pages, pause
 from thetis_kernel.connectors.discord.pause import Pause
 from thetis_kernel.errors import RemoteError, UsageError
+from thetis_kernel.protocol.asking import Given
 from thetis_kernel.protocol.events import Answer, Nudge, SessionStarted, User
 
 from tests.support.discord_bots import ADMIN, FRIEND, STRANGER, Bot, begin, bot, program, served
@@ -90,7 +91,7 @@ async def test_nothing_changes_the_mode_and_no_command_tries(tmp_path: Path, mon
         assert not list(tmp_path.rglob("made.txt"))
 
 
-@pytest.mark.parametrize("size", [7, 400])
+@pytest.mark.parametrize("size", [pytest.param(7, marks=pytest.mark.slow), 400])
 async def test_an_answer_of_20000_characters_arrives_whole_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
@@ -130,6 +131,7 @@ async def test_an_outage_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         assert (b.server.resumed > 0) == taken_up and b.server.identified == (1 if taken_up else 2)
 
 
+@pytest.mark.slow
 async def test_an_answer_written_while_discord_is_away_is_there_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +351,7 @@ def test_as_a_person_runs_it_and_the_token_is_nowhere(tmp_path: Path) -> None:
                 kernel.send_signal(signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_said_and_not_tried_again(tmp_path: Path) -> None:
     with fake() as server:
         world = as_person(tmp_path, server)
@@ -393,3 +396,15 @@ def test_nobody_named_nobody_let_in(tmp_path: Path) -> None:
         (world.repository / "thetis.toml").write_text(f"[discord]\nallow_all_users = true\nadmin_users = [{STRANGER}]\n")
         done = world.run("connect", "discord", check=False)
         assert done.returncode == 2 and "Nobody may talk" in done.stderr
+
+
+async def test_of_two_answers_at_once_the_first_counts(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as opened:
+        session = await opened.start("ask me which colour: red, green or blue", mode="chat")
+        await opened.client.wait_idle(session)
+        (question,) = await opened.client.questions(session)
+        tried = await asyncio.gather(*(opened.client.answer_question(session, question.id, [Given("1", chose=[colour])])
+                                       for colour in ("red", "green", "blue")), return_exceptions=True)
+        await opened.client.wait_idle(session)
+        assert sum(isinstance(one, RemoteError) for one in tried) == 2
+        assert len([body for body in await opened.log(session) if isinstance(body, Answer)]) == 1

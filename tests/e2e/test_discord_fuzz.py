@@ -90,7 +90,7 @@ class Fuzz:
                               "GUILD_MEMBER_ADD", "MESSAGE_POLL_VOTE_ADD", "SESSION_MODE", "INVITE_CREATE")), common
 
 
-@pytest.mark.parametrize("count", [800, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
 async def test_fuzzed_events_change_no_mode_dispatch_nothing_and_let_nobody_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:

@@ -14,8 +14,8 @@ LIMIT = 2000
 """Discord's limit of a message. Counted in UTF-16 units here, which are never fewer than what it counts."""
 LEAST = LIMIT // 2
 """A page is not cut at a line's end before this: a long line is cut inside rather."""
-MAX_INFO = 40
-"""Characters of a code block's language that are repeated on its next page."""
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
+"""What is repeated of a code block's first line on its next page."""
 BLANK = "\u200b"
 """Put before a page that begins with white space: Discord takes that away from both ends of a message."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n`]*)")
@@ -74,7 +74,7 @@ def _fence_after(piece: str, fence: str) -> str:
             continue
         marks, info = match[1], match[2].strip()
         if not fence:
-            fence = marks[:10] + info[:MAX_INFO]
+            fence = marks[:10] + (info if _LANGUAGE.fullmatch(info) else "")
         elif marks[0] == fence[0] and len(marks) >= len(_marks(fence)) and not info:
             fence = ""
     return fence

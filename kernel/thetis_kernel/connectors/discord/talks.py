@@ -74,6 +74,7 @@ class Talking:
         self._poster: Poster | None = None
         self._pace: asyncio.Task[None] | None = None
         self._partly: dict[str, dict[int, Given]] = {}
+        self._pressing = asyncio.Lock()
         self._resumes = 0
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -255,7 +256,11 @@ class Talking:
                 await asyncio.sleep(pause.next_s())
 
     async def press(self, pressed: Pressed) -> str:
-        """Take an answer; words for whoever gave it. Of several at once the gateway takes the first. Raises ThetisError."""
+        """Take an answer, in the order they were given; words for whoever gave it. The first counts. Raises ThetisError."""
+        async with self._pressing:
+            return await self._press(pressed)
+
+    async def _press(self, pressed: Pressed) -> str:
         client = await self._around.client()
         session = self.session
         open_ones = await client.questions(session) if session else []
