@@ -7,11 +7,12 @@ made: the worker gives that (`Reaching`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import msgspec
 
-from thetis_kernel.errors import ThetisError
+from thetis_kernel.errors import Refused, RemoteError, ThetisError
 from thetis_kernel.protocol.machines import (
     ListMachines,
     MachineCard,
@@ -187,4 +188,14 @@ def _told(card: MachineCard) -> dict[str, Any]:
 def _ask(context: TurnContext, ask: Any) -> Any:
     if context.gateway is None:
         raise ThetisError("There are no other machines in this place.", code="unavailable")
-    return context.gateway(ask)
+    return asked(context.gateway, ask)
+
+
+def asked(gateway: Callable[[Any], Any], ask: Any) -> Any:
+    """What the gateway answers; its refusals are refusals here too, not failures to be tried again."""
+    try:
+        return gateway(ask)
+    except RemoteError as error:
+        if error.code == Refused.code:
+            raise Refused(error.message, capability="ssh", hint=error.hint) from error
+        raise

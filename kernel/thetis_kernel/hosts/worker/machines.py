@@ -16,7 +16,7 @@ from thetis_kernel.errors import ThetisError
 from thetis_kernel.protocol.machines import AcceptMachineKey, MachineWay, ReachMachine
 from thetis_kernel.ssh.host import made
 from thetis_kernel.ssh.way import Step, Way
-from thetis_kernel.toolhost.machines import Shown
+from thetis_kernel.toolhost.machines import Shown, asked
 from thetis_kernel.toolhost.terminals import shell
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Machines:
 
     def accept(self, name: str, shown: Shown) -> None:
         """A person accepted that key."""
-        self._peer.call(AcceptMachineKey(name=name, step=shown.step, key=shown.key), timeout=ASK_S)
+        asked(lambda ask: self._peer.call(ask, timeout=ASK_S), AcceptMachineKey(name=name, step=shown.step, key=shown.key))
 
     def opener(self, name: str) -> Opener:
         """What begins a shell over there."""
@@ -62,7 +62,7 @@ class Machines:
         return start
 
     def _way(self, name: str) -> tuple[Way, str]:
-        told: MachineWay = self._peer.call(ReachMachine(name=name), timeout=ASK_S)
+        told: MachineWay = asked(lambda ask: self._peer.call(ask, timeout=ASK_S), ReachMachine(name=name))
         steps = [Step(step.name, made(step.name, step.host), step.keys) for step in told.steps]
         return Way(told.name, steps, told.agent), told.cwd
 

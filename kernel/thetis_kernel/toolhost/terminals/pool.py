@@ -47,6 +47,7 @@ class Pool:
         self._gone: dict[str, str] = {}
         self._count = 0
         self._boundary: Any = None
+        self._lost_words: list[str] = []
 
     def begin_turn(self, boundary: Any, read_only: bool, journal: Record) -> None:
         """Before the agent is called: end what must not go on, and log what is gone. `boundary` is compared, nothing else."""
@@ -75,6 +76,10 @@ class Pool:
                     "Open new ones if you need them.",
                 )
             )
+        with self._lock:
+            lost, self._lost_words = self._lost_words, []
+        if lost and not read_only:
+            journal.append(SystemNote(about="terminals", text=" ".join(lost)))
         if known != living:
             _record(journal, living)
 
@@ -181,12 +186,13 @@ class Pool:
         )
 
     def _lost(self, terminal: Terminal, why: str) -> None:
-        """The machine of a terminal is gone while nobody was looking."""
+        """The machine of a terminal is gone while nobody was looking: told with the next turn, for which this is no reason."""
         with self._lock:
             if terminal.id not in self._terminals:
                 return
         named = f"{terminal.id} ({terminal.name})" if terminal.name else terminal.id
-        self._notice(f"Terminal {named}: {why} The next command in it connects anew.")
+        with self._lock:
+            self._lost_words.append(f"Terminal {named}: {why} The next command in it connects anew.")
 
     def _write_down(self, journal: Record) -> None:
         with self._lock:
