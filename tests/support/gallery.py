@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from pathlib import Path
 
+from textual.widgets import Input
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.spending import Spent
@@ -66,8 +67,27 @@ async def log(s: Shown) -> None:
     await s.calm()
 
 
+async def files(s: Shown) -> None:
+    """What has changed, beside the transcript."""
+    s.gateway.diff = c.DiffText(patch=PATCH, files=[
+        ("engine/parser.py", 5, 2), ("engine/errors.py", 38, 0), ("tests/unit/test_parser.py", 24, 3), ("docs/parser.md", 6, 6)])
+    await s.pilot.press("alt+d")
+    await s.until(lambda: "engine/errors.py" in s.text())
+    s.desk.to_prompt()
+    await s.calm()
+
+
+async def palette(s: Shown) -> None:
+    """Everything by name."""
+    await s.pilot.press("ctrl+p")
+    await s.until(lambda: "New conversation" in s.text())
+    for box in s.app.screen.query(Input):
+        box.cursor_blink = False
+
+
 SCENES: dict[str, tuple[tuple[int, int], Act]] = {
     "conversation": ((120, 36), nothing), "home": ((120, 20), home), "diff": ((160, 30), changes), "log": ((160, 36), log),
+    "files": ((160, 36), files), "palette": ((120, 30), palette),
 }
 
 

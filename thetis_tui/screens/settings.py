@@ -143,7 +143,7 @@ class SettingsScreen(Screen[None]):
         at = next((n for n, row in enumerate(self.shown) if before and row.key == before.key), 0)
         self.list.highlighted = at if self.shown else None
         changed = sum(row.changed for row in self._every)
-        right = f"{len(self.shown)} of {plural(len(self._every), 'setting')} · {changed} changed" if self._every else ""
+        right = f"{plural(len(self.shown), 'setting')} shown · {changed} changed" if self._every else ""
         left = Content.styled("Settings", "bold $text-accent")
         gap = self.size.width - 4 - left.cell_length - len(right)
         self._head.update(left + " " * gap + Content.styled(right, "$text-muted") if gap >= 2 else left)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOOT = (("enter", "open its conversation"), ("c", "copy its path"), ("d", "remove those nobody needs"), ("esc", "close"))
 _MIDDLE = 44
-"""Cells from which it says whether anything is changed; what is said below says that, too."""
+"""Cells from which it says how large each is and whether anything is changed."""
 _WIDE = 90
 """Cells from which a line says when it was used, and why it stays."""
 
@@ -117,7 +117,8 @@ class WorktreesScreen(Screen[str]):
         title = one_line(line.title) or ("its conversation was deleted" if not line.session else "Untitled")
         mark, tone = ("●", "$accent") if line.held_by else ("○", "$text-muted")
         changed = "changed" if line.dirty > 0 else "" if line.dirty == 0 else "not looked at"
-        right = Content.styled(size(line.bytes).rjust(9) if line.bytes >= 0 else " " * 9, "$text")
+        large = size(line.bytes) if line.bytes >= 0 else ""
+        right = Content(large.rjust(9) if width >= _MIDDLE else "")
         if width >= _WIDE:
             right = Content.styled(one_line(line.branch).ljust(16), "$text-muted") + right
             used = age(line.used_ms, self.thetis.state.wall_ms()) if line.used_ms else ""

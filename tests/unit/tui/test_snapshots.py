@@ -1,4 +1,6 @@
-"""Pictures of the screen in both themes at several sizes. Look at them before accepting a change (`pytest --snapshot-update`).
+"""Pictures of moments of a conversation at several sizes; those of every page are in test_pages.
+
+Look at them before accepting a change (`pytest --snapshot-update`).
 
 The pictures are drawn on one Python only: widths of emoji and the order of style spans differ between versions.
 """
@@ -11,13 +13,12 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol.approvals import Part
 
 from tests.support.fake_gateway import FakeGateway
-from tests.support.fake_scenes import PATCH, fix_parser, furnished, played
+from tests.support.fake_scenes import fix_parser, furnished
 from tests.support.fake_screen import Shown
 from thetis_tui.app import ThetisApp
 from thetis_tui.screens.dialog import Dialog
@@ -104,19 +105,6 @@ def test_a_running_turn(snap_compare: Any, size: tuple[int, int]) -> None:
     picture(snap_compare, furnished(), size, "thetis-dark", act)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-def test_the_log_beside_it(snap_compare: Any, theme: str) -> None:
-    gateway = furnished()
-    session = gateway.make("Fix the parser", branch="conv/0a0b0c0d")
-    played(gateway, session, "The parser crashes on a closing bracket.")
-
-    async def act(s: Shown) -> None:
-        await s.pilot.press("f2")
-        await s.until(lambda: "turn-finished" in s.text())
-
-    picture(snap_compare, gateway, (160, 45), theme, act, session)
-
-
 @pytest.mark.parametrize("size", [(80, 24), (20, 5)], ids=named)
 def test_the_walls_question(snap_compare: Any, size: tuple[int, int]) -> None:
     async def act(s: Shown) -> None:
@@ -172,24 +160,3 @@ def test_what_went_wrong(snap_compare: Any, theme: str) -> None:
         await s.until(lambda: "gone" in s.text())
 
     picture(snap_compare, gateway, (100, 40), theme, act, session)
-
-
-@pytest.mark.parametrize("screen_of", ["help", "diff", "search", "palette"])
-def test_over_the_desk(snap_compare: Any, screen_of: str) -> None:
-    gateway = furnished()
-    session = gateway.make("Fix the parser", branch="conv/0a0b0c0d")
-    played(gateway, session, "The parser crashes on a closing bracket.")
-    gateway.diff = c.DiffText(patch=PATCH, files=[("engine/parser.py", 4, 2)])
-
-    async def act(s: Shown) -> None:
-        await s.pilot.press({"help": "f1", "diff": "f3", "search": "f5", "palette": "ctrl+p"}[screen_of])
-        await s.until(lambda: s.app.screen is not s.desk)
-        if screen_of == "search":
-            await s.pilot.press(*"parser")
-            await s.until(lambda: "hit" in s.text())
-        if screen_of == "palette":
-            await s.until(lambda: "Begin a new conversation" in s.text())
-            for box in s.app.screen.query(Input):
-                box.cursor_blink = False
-
-    picture(snap_compare, gateway, (100, 32), "thetis-dark", act, session)
