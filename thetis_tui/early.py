@@ -42,6 +42,11 @@ class Early(App[Any]):
         if self._kept is not None and isinstance(event, events.Key | events.Paste):
             self._kept.append(event)
             return
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            there = self.focused
+            if there is not None and getattr(there, "takes_every_key", False):
+                there._forward_event(event)  # before the keys of the app: a program in a terminal has its own ctrl+c
+                return
         await super().on_event(event)
 
     @on(Driver.SignalResume)

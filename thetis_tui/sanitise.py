@@ -16,6 +16,7 @@ _UNSAFE = re.compile(
     "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
     "\u115f\u1160\u3164\uffa0]"
 )
+_UNSAFE_CELL = re.compile(f"[\t\n]|{_UNSAFE.pattern}")
 _COLOURS = re.compile("\x1b\\[[0-9;:]{0,64}[mK]")
 _TAB = 4
 
@@ -39,6 +40,11 @@ def visible(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return _UNSAFE.sub(_stand_in, text) if _UNSAFE.search(text) else text
+
+
+def cells(text: str) -> str:
+    """A stretch of a terminal's screen: each unsafe character is one sign that stands for none, so that columns stay."""
+    return _UNSAFE_CELL.sub("\ufffd", text) if _UNSAFE_CELL.search(text) else text
 
 
 def console(text: str) -> str:

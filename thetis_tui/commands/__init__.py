@@ -34,6 +34,7 @@ from thetis_tui.commands.reading import (
 from thetis_tui.commands.settings import Keys, Preferences
 from thetis_tui.commands.skills import Skill
 from thetis_tui.commands.steering import Answer, Compact
+from thetis_tui.commands.terminals import Terminals
 from thetis_tui.commands.turns import CarryOut, Consent, IncludeChanges, Resume, Stop
 from thetis_tui.commands.views import Conversations, Diff, EventLog, Files, FilterLog, Theme, ToPrompt, Unfold
 
@@ -45,7 +46,7 @@ SECTIONS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Turns", (Stop(), Resume(), Later(), RecallQueued(), SayQueued(), IncludeChanges(), EditPrompt(), InsertFile())),
     ("Its branch and its past", (Diff(), Files(), Rewind(), UndoRewind(), Fork(), Merge(), Apply(), Worktrees())),
     ("Looking", (
-        Itself(), EventLog(), FilterLog(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
+        Itself(), EventLog(), FilterLog(), Terminals(), ContextMeter(), Conversations(), Find(), BlockAbove(), BlockBelow(),
         MessageAbove(), MessageBelow(), Unfold(), CopyBlock(), OpenFile())),
     ("The program", (Preferences(), Keys(), Theme(), ToPrompt(), Retry(), Help(), Quit())),
 )

@@ -22,23 +22,22 @@ if TYPE_CHECKING:
     from thetis_tui.widgets.terminalspane import TerminalsPane
 
 _MOST_LISTED = 6
+_LETTERS = {"n": "new", "x": "close"}
 
 
 class TerminalList(Widget, can_focus=True):
     """A terminal a line: how it stands, whose it is, what runs or ran in it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
         Binding("enter", "pane('enter')", "Type into it", show=False),
-        Binding("n", "pane('new')", "Open one of my own", show=False),
-        Binding("x", "pane('close')", "Close it", show=False),
         Binding("pageup", "pane('back')", "Further back", show=False),
         Binding("pagedown", "pane('forth')", "Nearer", show=False),
         Binding("end", "pane('end')", "To the end", show=False),
     ]
     DEFAULT_CSS = """
-    TerminalList { height: auto; max-height: 6; margin-bottom: 1; }
+    TerminalList { height: auto; min-height: 1; max-height: 6; margin-bottom: 1; }
     """
 
     def __init__(self) -> None:
@@ -74,6 +73,14 @@ class TerminalList(Widget, can_focus=True):
             style += self._get_style("on $block-cursor-background" if self.has_focus else "on $block-cursor-blurred-background")
         strip = Visual.to_strips(self, line_of(self.lines[row], width), width, 1, style, apply_selection=False)[0]
         return strip.extend_cell_length(width, style.rich_style)
+
+    def on_key(self, event: events.Key) -> None:
+        """Letters that mean something here; all others land in the prompt, as everywhere."""
+        what = _LETTERS.get(event.key)
+        if what is not None:
+            event.stop()
+            event.prevent_default()
+            self._pane.do(what)
 
     def action_move(self, step: int) -> None:
         if self.lines:
