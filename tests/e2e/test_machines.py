@@ -259,6 +259,18 @@ def _contents(directory: Path) -> Iterator[bytes]:
                 yield zlib.decompress(data)
 
 
+async def test_one_written_by_hand_is_no_change_of_the_checkout(tmp_path: Path) -> None:
+    World(tmp_path).make_repository({"README.md": "# Test\n"})
+    registry = Registry(World(tmp_path).repository)
+    registry.file.write_text("[not a registry\n")
+    async with gateway(tmp_path) as g:
+        made = await g.client.create(origin="headless")
+        await g.client.submit(made.id, "run ls -a; git show --stat", with_changes=True)
+        await g.client.wait_idle(made.id)
+        assert FILE not in str([result.content for result in await results(g, made.id)])
+        assert FILE not in g.world.git("log", "--all", "--stat")
+
+
 def test_the_registry_is_out_of_git(tmp_path: Path, server: AsyncServer) -> None:
     register(tmp_path, server)
     assert FILE not in World(tmp_path).git("status", "--short")

@@ -107,6 +107,7 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         return await gateway.conversations.get(await gateway.conversations.find(ask.id))
 
     async def create(ask: c.CreateConversation) -> c.Conversation:
+        await asyncio.to_thread(gateway.machines.keep_out)
         made = await gateway.conversations.create(ask.origin, ask.mode, ask.model)
         await gateway.bodies.merging.adopt(made.id)
         gateway.changed(made.id)

@@ -159,8 +159,9 @@ class Gateway:
         self.workers.before_effect = keeping.before
         self.timemachine = TimeMachine(branches, keeping, self.turns.quiet, self.repository.ensure_worktree)
         self.turns.before.append(self.timemachine.settle)
+        self.machines = Machines(self.log, self.modes, paths)
         self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
-                              Machines(self.log, self.modes, paths).asks,
+                              self.machines.asks,
                               self.branch.asks]
         self.turns.before.append(self.skills.offer)
         if not safe:

@@ -49,6 +49,12 @@ class Machines:
         self._trust = Trust(paths.base)
         self._excluded = False
 
+    def keep_out(self) -> None:
+        """Have git ignore a registry that is there, whoever wrote it: before a conversation can take it for a change of the
+        checkout, and whether or not it can be read."""
+        if not self._excluded and os.path.lexists(self._registry.file):
+            self._excluded = keep_out(self._registry.root, FILE)
+
     def asks(self, session: str) -> dict[type[Any], Callable[[Any], Any]]:
         """The handlers for one conversation's worker."""
         answers: dict[type[Any], Callable[[Any], Any]] = {
@@ -73,9 +79,8 @@ class Machines:
                           hint="A person can switch the mode.")
 
     def _all(self, _: ListMachines) -> list[MachineCard]:
+        self.keep_out()
         known = self._registry.all()
-        if known and not self._excluded:  # one a person wrote by hand
-            self._excluded = keep_out(self._registry.root, FILE)
         return [self._card(name, host) for name, host in known.items()]
 
     def _reach(self, ask: ReachMachine) -> MachineWay:
