@@ -1,4 +1,5 @@
-"""What a person can press, say, set and see is documented: docs/screen.md is what the program says, docs/settings.md has every setting."""
+"""What a person can press, say, set and see is documented: docs/screen.md is what the program says, and every setting has its
+row in docs/settings.md."""
 
 from __future__ import annotations
 
