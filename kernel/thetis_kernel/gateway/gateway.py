@@ -161,8 +161,7 @@ class Gateway:
         self.turns.before.append(self.timemachine.settle)
         self.machines = Machines(self.log, self.modes, paths)
         self.workers.more += [self.cloning.asks, self.skills.asks, Transcripts(self.log).asks, self.recalling.handlers,
-                              self.machines.asks,
-                              self.branch.asks]
+                              self.machines.asks, self.branch.asks]
         self.turns.before.append(self.skills.offer)
         if not safe:
             self.turns.before.append(self.bodies.merging.look)
