@@ -31,7 +31,7 @@ def in_background(worlds: Iterable[str], prepared: Prepared, bench: WasmBench, w
 
     What fails here fails again where it is told, in its step.
     """
-    for modules in shipped(worlds):
+    for modules in [] if wanted() else shipped(worlds):
         threading.Thread(target=_types, args=(modules, prepared, wanted), name="ahead types", daemon=True).start()
         threading.Thread(target=_alone, args=(modules, prepared, bench, wanted), name="ahead codes", daemon=True).start()
 
@@ -61,6 +61,8 @@ def _alone(modules: dict[str, str], prepared: Prepared, bench: WasmBench, wanted
 
 def _types(modules: dict[str, str], prepared: Prepared, wanted: Callable[[], bool]) -> None:
     """A server of ty's that has seen all of them."""
+    if wanted():
+        return
     modules = {name: ty.spoken(text) for name, text in modules.items()}
     directory = Path(tempfile.mkdtemp(prefix="ahead-")).resolve() / "guest"
     directory.mkdir()
