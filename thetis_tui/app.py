@@ -141,6 +141,8 @@ class ThetisApp(Performing, Fatal, Hearing, App[int]):
             self.keeper.unread(self.state)
             for notice in self.state.status.notices if self.state.status else ():
                 self.say(notice)
+            if self.state.status is not None and self.state.status.holder in ("daemon", "detached"):
+                self.say("Attached to the gateway that runs here without a screen: turns go on when you leave.")
         await self.desk.catch_up()
         self.refresh_views()
 

@@ -48,6 +48,19 @@ def test_the_version_loads_next_to_nothing() -> None:
     assert not names & (SDKS | {"apsw", "msgspec", "asyncio", "argparse"})
 
 
+def test_a_run_that_attaches_loads_no_gateway_and_no_settings() -> None:
+    """What `thetis run` pays for before its daemon hears of it (`warm_turn_s`)."""
+    names = loaded("import thetis_kernel.cli.run")
+    assert not {name for name in names if name.startswith(("thetis_kernel.gateway", "thetis_kernel.config", "thetis_kernel.store",
+                                                           "thetis_kernel.wasm", "thetis_kernel.supervise"))}
+    assert not names & (SDKS | {"apsw", "tomlkit"})
+
+
+def test_a_screen_is_forked_before_anything_is_imported() -> None:
+    names = loaded("import thetis_kernel.cli.dispatch, thetis_kernel.cli.launcher")
+    assert not names & (SDKS | {"apsw", "msgspec", "asyncio"})
+
+
 def test_guests_cannot_be_reached_by_import() -> None:
     """The native path of guests is for tests alone: neither the SDK nor a guest is importable in the kernel."""
     code = "import importlib.util as u; print([n for n in ('thetis_guest', 'main', 'agent_core') if u.find_spec(n)])"

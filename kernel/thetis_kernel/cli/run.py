@@ -99,6 +99,8 @@ class _Run:
         with contextlib.suppress(PeerGone, DeadlineExceeded):
             found = await (attach_again if self._daemon else attach)(paths, safe=self._arguments.safe)
             self._daemon = found.daemon
+            if self._arguments.unwalled and not self._arguments.json:
+                say("note: --unwalled counts for the kernel it is started with, and this one runs already.")
             return found
         from thetis_kernel.cli.reach import locate, reach  # all of this is for one that has to open the root
         from thetis_kernel.cli.setup import ensure_built

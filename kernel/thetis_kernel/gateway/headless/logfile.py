@@ -46,7 +46,7 @@ class LogFile:
             self.trouble = ""
         except OSError as error:
             self._lost += 1
-            self.trouble = f"the log {self._path} cannot be written: {os.strerror(error.errno) if error.errno else error}"
+            self.trouble = f"The log {self._path} cannot be written: {os.strerror(error.errno) if error.errno else error}."
 
     def close(self) -> None:
         """Give the file back. Writing opens it again."""

@@ -37,6 +37,7 @@ class Staying:
         self._file = file
         self._linger = linger_s
         self._root = _identity(gateway.paths.root)
+        self._told = ""
 
     async def until_over(self) -> None:
         """Serve, log and end. Signals: SIGTERM and SIGINT end it; SIGHUP is nothing, there is no terminal to lose."""
@@ -86,6 +87,7 @@ class Staying:
                 self._gateway.broadcast.publish(Notice(level="error", message=words, hint=hint))
                 self._gateway.request_close(0.0)
                 return
+            self._tell_trouble()
             if self._linger is None:
                 continue
             if self._gateway.turns.all_running() or self._gateway.broadcast.listeners > 1:  # one is the log's own
@@ -94,6 +96,20 @@ class Staying:
                 self._file.write("info", "nothing runs and nobody is here")
                 self._gateway.request_close(0.0)
                 return
+
+    def _tell_trouble(self) -> None:
+        """A log that cannot be written is told to clients, and to those that ask how it stands, for as long as it is so."""
+        trouble = self._file.trouble
+        if trouble == self._told:
+            return
+        notices = self._gateway.notices
+        if self._told in notices:
+            notices.remove(self._told)
+        if trouble:
+            notices.append(trouble)
+            hint = "Turns are not affected; free some space."
+            self._gateway.broadcast.publish(Notice(level="warn", message=trouble, hint=hint))
+        self._told = trouble
 
     def _unexpected(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
