@@ -67,7 +67,7 @@ class Place:
 @pytest.fixture(params=["asyncssh", "sshd"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     server: Server = (AsyncServer(tmp_path / "s") if request.param == "asyncssh"
-                      else Sshd(tmp_path / "s", require_sshd(), SetEnv=f"TMPDIR={tmp_path}/s", MaxStartups="50"))
+                      else Sshd(tmp_path / "s", require_sshd(), SetEnv=f"TMPDIR={tmp_path}/s"))
     key = keypair(tmp_path / "key")
     server.allow(key)
     server.start()
