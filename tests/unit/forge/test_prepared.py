@@ -14,6 +14,7 @@ from thetis_kernel.forge.candidate import Candidate
 from thetis_kernel.forge.prepared import Imported, Prepared
 from thetis_kernel.forge.steps import imports
 from thetis_kernel.forge.wasmbench import WasmBench
+from thetis_kernel.hosts.gate import ahead
 
 from tests.e2e.gates import sealed
 from tests.unit.forge.bench import FakeBench
@@ -64,6 +65,17 @@ def test_a_known_list_of_imports_is_held_against_this_guest() -> None:
     assert [(d.path, d.line) for d in imports.run(candidate, FakeBench())] == [("part.py", 1)]
     candidate.source.modules["other"] = ""
     assert imports.run(candidate, FakeBench()) == []
+
+
+def test_what_ships_and_is_broken_just_now_costs_only_itself() -> None:
+    prepared = Prepared()
+
+    class Broken:
+        def compile(self, modules: dict[str, str]) -> str:
+            raise GateError("no", step="compile", diagnostics=[])
+
+    ahead._alone({"a": "def f(:\n", "b": "import json\n"}, prepared, Broken(), lambda: False)  # type: ignore[arg-type]
+    assert prepared.imports == {"import json\n": [Imported("json", 0, (), 1)]}
 
 
 @pytest.mark.runtimes

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from thetis_kernel.errors import GateError, ThetisError
 from thetis_kernel.forge import checkers, tyserver
-from thetis_kernel.forge.builtin import ASPECTS, shipped_guests
+from thetis_kernel.forge.builtin import ASPECTS
 from thetis_kernel.forge.layout import paths_of, world_of
 from thetis_kernel.forge.prepared import Prepared
 from thetis_kernel.forge.source import read_guest
 from thetis_kernel.forge.steps import ty
 from thetis_kernel.forge.steps.imports import imported
 from thetis_kernel.forge.wasmbench import WasmBench
+from thetis_kernel.paths import builtin_root
 
 CHUNK = 24_000
 """Characters compiled in one call: about 25 ms, which is how late the end of the waiting is noticed."""
@@ -38,11 +39,11 @@ def in_background(worlds: Iterable[str], prepared: Prepared, bench: WasmBench, w
 
 def shipped(worlds: Iterable[str]) -> list[dict[str, str]]:
     """The modules of the guests that ship for these worlds; tools are small, and any name may be theirs."""
-    found, directories = [], shipped_guests()
-    for aspect in ASPECTS:
-        if world_of(aspect) in set(worlds):
+    found, wanted = [], set(worlds)
+    for aspect, directory in ASPECTS.items():
+        if world_of(aspect) in wanted:
             with contextlib.suppress(GateError):
-                found.append(read_guest(directories[aspect], aspect).modules)
+                found.append(read_guest(builtin_root() / "aspects" / directory, aspect).modules)
     return found
 
 
@@ -51,7 +52,8 @@ def _alone(modules: dict[str, str], prepared: Prepared, bench: WasmBench, wanted
     for text in modules.values():
         if wanted():
             return
-        prepared.imports[text] = imported(text)
+        with contextlib.suppress(SyntaxError, RecursionError, MemoryError):  # what ships may be under somebody's hands
+            prepared.imports[text] = imported(text)
     for chunk in _chunks(modules):
         if wanted():
             return
@@ -64,10 +66,13 @@ def _types(modules: dict[str, str], prepared: Prepared, wanted: Callable[[], boo
     if wanted():
         return
     modules = {name: ty.spoken(text) for name, text in modules.items()}
-    directory = Path(tempfile.mkdtemp(prefix="ahead-")).resolve() / "guest"
-    directory.mkdir()
-    checkers.lay_out(modules, paths_of(modules), directory)
-    ty.configuration(directory, {}).rename(directory / "ty.toml")  # where the server looks for it
+    try:
+        directory = Path(tempfile.mkdtemp(prefix="ahead-")).resolve() / "guest"
+        directory.mkdir()
+        checkers.lay_out(modules, paths_of(modules), directory)
+        ty.configuration(directory, {}).rename(directory / "ty.toml")  # where the server looks for it
+    except OSError:
+        return
     server = tyserver.warmed(modules, paths_of(modules), directory, wanted)
     if server is not None:
         prepared.no_type_errors = server.clean
