@@ -39,6 +39,7 @@ async def test_it_makes_a_tool_is_refused_mends_it_calls_it_and_changes_its_prom
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_script_shows_all_of_it(tmp_path: Path) -> None:
     world = World(tmp_path)
     done = subprocess.run(["sh", str(SCRIPT), world.thetis], env={**world.environ, "TMPDIR": str(tmp_path)}, cwd=tmp_path,

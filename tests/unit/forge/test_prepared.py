@@ -74,7 +74,7 @@ def test_what_ships_and_is_broken_just_now_costs_only_itself() -> None:
         def compile(self, modules: dict[str, str]) -> str:
             raise GateError("no", step="compile", diagnostics=[])
 
-    ahead._alone({"a": "def f(:\n", "b": "import json\n"}, prepared, Broken(), lambda: False)  # type: ignore[arg-type]
+    ahead._alone({"a": "import f(:\n", "b": "import json\n"}, prepared, Broken(), lambda: False)  # type: ignore[arg-type]
     assert prepared.imports == {"import json\n": [Imported("json", 0, (), 1)]}
 
 
