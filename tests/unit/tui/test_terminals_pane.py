@@ -87,6 +87,18 @@ async def test_cursor_keys_and_pastes_are_what_the_program_wants() -> None:
         await s.until(lambda: gateway.typed == b"\x1bOA\x1b[200~a\rb[201~\x1b[201~", str(gateway.typed))
 
 
+async def test_whatever_a_worker_says_no_control_character_is_drawn() -> None:
+    gateway, session = begun()
+    gateway.terminal("p1", b"", own=True, running=True, typeable=True)
+    async with screen(gateway, conversation=session, size=(120, 30)) as s:
+        await s.pilot.press("alt+t")
+        await s.until(lambda: pane(s).view.shown is not None)
+        rows = [[t.Cells("\x1b[31mred\x07\x9b2J", "no-colour\x1b[0m", "ff", 99)]] * 40
+        pane(s).view.show(t.Shown(version=99, columns=10_000, rows=rows, cursor=(0, 3)))
+        await s.until(lambda: "[31mred" in s.text())
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", s.text())
+
+
 async def test_it_scrolls_back_and_typing_returns() -> None:
     gateway, session = begun()
     gateway.terminal("p1", b"".join(b"line %d\r\n" % n for n in range(200)), own=True, running=True, typeable=True)
