@@ -39,6 +39,8 @@ REGISTRY: dict[str, str] = {
     "snapshot.after-ref": "they are kept, the effect has not begun",
     "snapshot.restore": "the files that stand there are kept, none is put back",
     "snapshot.restoring": "one more path is as it was",
+    "rewind.logged": "a rewind is durable, no file has gone back",
+    "fork.made": "a fork exists, its files do not",
     "guests.written": "the common guests stand in their checkout, not committed",
     "guests.merged": "the common guests are committed, the conversation does not say so",
     "swap.before": "an artifact is built, not stored",

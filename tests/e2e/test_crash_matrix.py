@@ -43,7 +43,7 @@ only the screen comes to them."""
 LATER = ("append.after-insert:2", "append.after-commit:2", "ack.before:2", "ack.after:3", "append.after-commit:6")
 """The same points further on: the second event of a conversation is the person's words, which have no turn yet."""
 ELSEWHERE = ("branch.", "merge.", "guests.", "spawn.", "child.", "children.", "snapshot.restor", "collect.",
-             "compact")
+             "compact", "fork.", "rewind.")
 """Points with a test of their own: `test_crash_merges`, `test_children_killed`, `test_timemachine_killed`, `test_collecting`,
 `test_compaction_killed`."""
 CASES = [*sorted(point for point in REGISTRY if not point.startswith(ELSEWHERE)), *LATER]

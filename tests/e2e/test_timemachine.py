@@ -92,6 +92,20 @@ async def test_a_fork_has_the_beginning_and_its_files_and_touches_nothing_else(t
         assert any(name.endswith("(fork)") for name in names)
 
 
+async def test_a_fork_takes_no_rewind_of_its_parent_back(tmp_path: Path) -> None:
+    """Its chain of snapshots begins with itself: it would have put back files of another moment."""
+    async with gateway(tmp_path) as g:
+        session, _, states = await three_turns(g)
+        moments = await g.client.moments(session)
+        await g.client.rewind(session, moments[2].seq)
+        made = await g.client.fork(session)
+        own = await worktree(g, made.session)
+        assert digest(own) == states[1]
+        with pytest.raises(ThetisError, match="since it was forked"):
+            await g.client.undo_rewind(made.session)
+        assert digest(own) == states[1]
+
+
 async def test_bad_moments_are_refused_and_nothing_changes(tmp_path: Path) -> None:
     async with gateway(tmp_path) as g:
         session = await g.start("hello")

@@ -29,7 +29,8 @@ BODY_VERSION = 1
 
 
 class SessionStarted(Body, frozen=True, tag="session-started"):
-    """First event of a conversation. `origin`: tui, headless, discord, child. `parent`/`parent_seq`: of a fork or child."""
+    """First event of a conversation. `origin`: tui, headless, discord, child. `parent`/`parent_seq`: of a fork or child.
+    `tree`: the snapshot whose files a fork begins with, "" for those of its commit."""
 
     root: str
     origin: str
@@ -41,6 +42,7 @@ class SessionStarted(Body, frozen=True, tag="session-started"):
     parent: str = ""
     parent_seq: int = 0
     relation: Literal["", "fork", "child"] = ""
+    tree: str = ""
 
 
 class User(Body, frozen=True, tag="user"):

@@ -88,6 +88,7 @@ def _started(state: SessionState, seq: int, body: SessionStarted) -> None:
     state.started = body
     state.mode, state.model, state.archived, state.network = body.mode, body.model, False, False
     state.branch = state.materialised = None
+    state.restoring = body.tree
     state.approvals.clear()
     state.grants.clear()
     state.granted.clear()

@@ -146,6 +146,36 @@ def test_what_no_snapshot_holds_is_never_overwritten(machine: Machine) -> None:
     assert machine.tree.read("plan/.env") == b"PASSWORD=x\n" and machine.tree.read("words.txt") == b"the canary word\n"
 
 
+def test_what_stands_in_a_directory_that_is_left_out_by_now_is_not_overwritten(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build directory that was small when it was kept: no snapshot holds what is in it now."""
+    monkeypatch.setattr(scan, "IGNORED_FILES", 20)
+    machine.tree.write(".gitignore", "build/\n")
+    machine.tree.write("build/deep/one", "old\n")
+    machine.tree.write("build/top", "old\n")
+    kept = machine.take()
+    assert "build/deep/one" in machine.repo.names(kept)
+    machine.tree.write("build/deep/one", "new\n")
+    machine.tree.write("build/top", "new\n")
+    for number in range(30):
+        machine.tree.write(f"build/deep/{number}", "x")
+    later = take(machine.root, BRANCH, S, 50, machine.job)
+    assert [each.path for each in later.left_out] == ["build"], "what grew is measured again"
+    answer = machine.restore(kept)
+    assert machine.tree.read("build/deep/one") == machine.tree.read("build/top") == b"new\n"
+    assert [each.path for each in answer.kept] == ["build"], "and told once"
+
+
+def test_a_secret_that_took_the_place_of_a_directory_is_not_removed(machine: Machine) -> None:
+    machine.tree.write("keys/a/file", "plain\n")
+    kept = machine.take()
+    shutil.rmtree(machine.tree.path / "keys")
+    machine.tree.write("keys", "the canary word\n")
+    answer = machine.restore(kept)
+    assert machine.tree.read("keys") == b"the canary word\n" and [each.path for each in answer.kept] == ["keys"]
+
+
 def test_large_ignored_directories_are_left_out_for_good(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "IGNORED_FILES", 20)
     machine.tree.write(".gitignore", "modules/\nsmall/\n")

@@ -21,6 +21,8 @@ CHEAP_S = 0.05
 """A look that took less is made before every effect."""
 SHARE = 20
 """A longer one only after this many times its duration, so that looking takes at most 5% of a turn."""
+REMEMBERED = 64
+"""Turns of one conversation and its sub-agents that may be under way at once, and more."""
 PATIENCE_S = 10.0
 """What a call waits for its snapshot at most; the first look at a large worktree reads every file."""
 
@@ -30,7 +32,8 @@ class Keeping:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._turns: dict[str, str] = {}
+        self._turns: dict[str, list[str]] = {}
+        """Conversation -> the newest turns whose first effect was seen: its own and those of sub-agents, in any mixture."""
         self._taken: dict[str, tuple[float, float]] = {}
         """Conversation -> (when the last look ended, how long it took), in seconds."""
         self._told: set[str] = set()
@@ -42,10 +45,12 @@ class Keeping:
             return
         async with self._locks.setdefault(home, asyncio.Lock()):
             ended, took = self._taken.get(home, (0.0, 0.0))
-            first = self._turns.get(home) != intent.turn
+            turns = self._turns.setdefault(home, [])
+            first = intent.turn not in turns
             if not first and took > CHEAP_S and time.monotonic() - ended < SHARE * took:
                 return
-            self._turns[home] = intent.turn
+            if first:
+                turns[:] = [*turns[1 - REMEMBERED :], intent.turn]
             started = time.monotonic()
             try:
                 async with asyncio.timeout(PATIENCE_S):
@@ -55,6 +60,12 @@ class Keeping:
             except (ThetisError, TimeoutError) as error:
                 await self._tell(home, error)
             self._taken[home] = (time.monotonic(), time.monotonic() - started)
+
+    def forget(self, home: str) -> None:
+        """The conversation was deleted."""
+        for known in (self._turns, self._taken, self._locks):
+            known.pop(home, None)
+        self._told.discard(home)
 
     async def take(self, home: str, member: str, seq: int) -> Snapshot:
         """Keep the files as they are now. Raises RepoError."""

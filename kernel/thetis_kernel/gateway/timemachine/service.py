@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
+from thetis_kernel import crash
 from thetis_kernel.errors import IpcError, RepoError, StoreError, ThetisError, UsageError
 from thetis_kernel.gateway.branches.git import Git
 from thetis_kernel.gateway.timemachine.keeping import Keeping
@@ -27,6 +28,7 @@ from thetis_kernel.protocol.events import (
 )
 from thetis_kernel.protocol.ids import branch_name, new_session_id, short
 from thetis_kernel.protocol.timemachine import Forked, Moment, Rewound, What
+from thetis_kernel.store.projection import live, on
 
 MAX_MOMENTS = 500
 RESTORED = "restored"
@@ -50,11 +52,15 @@ class TimeMachine:
     async def moments(self, session: str) -> list[Moment]:
         """Where one can go back to, oldest first."""
         def found() -> list[Moment]:
-            words = [event for event in self._log.store.iterate(session, live=True) if isinstance(event.body, User)]
-            own = self._log.store.read(session, 0, 1)[0].seq  # what a fork inherited is its parent's
-            return [Moment(event.seq, event.ts_ms, _text(event)) for event in words if event.seq > own][-MAX_MOMENTS:]
+            live = self._log.store.iterate(session, live=True, after=self._own(session))
+            words = [event for event in live if event.kind == "user"]
+            return [Moment(event.seq, event.ts_ms, _text(event)) for event in words[-MAX_MOMENTS:]]
 
         return await asyncio.to_thread(found)
+
+    def _own(self, session: str) -> int:
+        """The number of the conversation's own first event: what a fork inherited before it is its parent's."""
+        return self._log.store.read(session, 0, 1)[0].seq
 
     async def rewind(self, session: str, seq: int, what: What) -> Rewound:
         """Go back to right before the words at `seq`. Raises UsageError, RepoError `merge-open`; then nothing has changed."""
@@ -63,6 +69,7 @@ class TimeMachine:
             tree = await self._files_at(session, session, event) if what != "talk" else ""
             last = (await self._log.state(session)).seq
             await self._log.append(session, Rewind(to_seq=seq - 1 if what != "files" else last, tree=tree))
+            crash.point("rewind.logged")
             return await self._go_back(session, _text(event) if what != "files" else "", tree)
 
     async def undo(self, session: str) -> Rewound:
@@ -72,6 +79,8 @@ class TimeMachine:
             if not state.rewinds:
                 raise UsageError("Nothing was rewound in this conversation.", code="nothing-to-undo")
             at, _ = state.rewinds[-1]
+            if at < await asyncio.to_thread(self._own, session):
+                raise UsageError("Nothing was rewound in this conversation since it was forked.", code="nothing-to-undo")
             last, *since = await asyncio.to_thread(self._log.store.read, session, at - 1, 1000)
             if any(isinstance(event.body, User | TurnStarted) for event in since):
                 raise UsageError("Something was said since that rewind, so taking it back would lose the place.",
@@ -101,6 +110,7 @@ class TimeMachine:
 
     async def forget(self, session: str) -> None:
         """The conversation was deleted: its snapshots go too. A repository that cannot be reached keeps them, harmlessly."""
+        self._keeping.forget(session)
         with contextlib.suppress(ThetisError):
             await self._git.ask(snapshots.DropSnapshots(root=self._git.root, branch=branch_name(session)))
 
@@ -112,7 +122,8 @@ class TimeMachine:
         base = await asyncio.to_thread(self._tip_at, parent, upto)
         await asyncio.to_thread(self._log.store.create, session, SessionStarted(
             root=state.started.root, origin=state.started.origin, mode=state.mode, model=state.model,
-            branch=branch_name(session), base=base, parent=parent, parent_seq=upto, relation="fork"))
+            branch=branch_name(session), base=base, parent=parent, parent_seq=upto, relation="fork", tree=tree if base else ""))
+        crash.point("fork.made")
         await self._log.append(session, SettingChanged(name="title", value=f"{state.title} (fork)".strip(), by="kernel"))
         if base:
             await self._worktree(session)
@@ -121,10 +132,13 @@ class TimeMachine:
         return Forked(session, text)
 
     async def _words(self, session: str, seq: int) -> Event:
-        if seq not in {moment.seq for moment in await self.moments(session)}:
-            raise UsageError(f"No message of this conversation has the number {seq}.",
-                             hint="The list of them says which do; one that was rewound away does not count.")
-        return (await asyncio.to_thread(self._log.store.read, session, seq - 1, 1))[0]
+        state = await self._log.state(session)
+        if await asyncio.to_thread(self._own, session) < seq <= state.seq and on(live(state.seq, state.rewinds), seq):
+            event = (await asyncio.to_thread(self._log.store.read, session, seq - 1, 1))[0]
+            if event.kind == "user":
+                return event
+        raise UsageError(f"No message of this conversation has the number {seq}.",
+                         hint="The list of them says which do; one that was rewound away does not count.")
 
     async def _files_at(self, home: str, session: str, event: Event) -> str:
         """The snapshot with the files as they were when `event` was said; "" when they stand so now, or there are none."""
@@ -144,6 +158,8 @@ class TimeMachine:
         for event in self._log.store.iterate(session):
             if event.seq > upto:
                 break
+            if event.kind not in ("session-started", "branch-op"):
+                continue  # its body is not worth reading
             if isinstance(event.body, SessionStarted):
                 tip = event.body.base
             elif isinstance(event.body, BranchOp) and event.body.ok and event.body.after:

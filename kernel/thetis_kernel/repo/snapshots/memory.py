@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
 NAME = "thetis-snapshot-memory"
 
 
@@ -30,12 +30,15 @@ class Seen(NamedTuple):
 
 
 class Memory(msgspec.Struct, array_like=True):
-    """`files` by path; `trees`: the trees that are in the database; `left_out`: directories that are, for good, and why."""
+    """`files` by path; `trees`: the trees that are in the database; `left_out`: directories that are, for good, and why;
+    `ignored`: directories that git ignores and that were small enough to keep.
+    """
 
     format: int = FORMAT
     files: dict[bytes, Seen] = {}
     trees: set[bytes] = set()
     left_out: dict[bytes, str] = {}
+    ignored: set[bytes] = set()
 
 
 def load(record: Path) -> Memory:

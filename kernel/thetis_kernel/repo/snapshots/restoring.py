@@ -69,6 +69,8 @@ class _Writing:
         self._repository = repository
         self._top = top
         self._left_out = left_out
+        self._above = {head: path for path in left_out for head in _heads(path)}
+        self._told: set[bytes] = set()
         self._job = job
 
     def run(self, now: pygit2.Oid, wanted: pygit2.Oid) -> None:
@@ -97,9 +99,13 @@ class _Writing:
         self.removed += 1
 
     def _write(self, path: bytes, place: Place) -> None:
-        holding = next((left for left in self._left_out if left == path or left.startswith(path + b"/")), None)
-        if holding is not None and not _is_tree(place):
-            self.kept.append(Skipped(shown(path), f"{shown(holding)} stands there, and no snapshot holds it"))
+        holding = next((head for head in (*_heads(path), path) if head in self._left_out), None)
+        if holding is None and not _is_tree(place):
+            holding = self._above.get(path)  # a directory may stand there already, a file would take its place
+        if holding is not None:
+            if holding not in self._told:
+                self._told.add(holding)
+                self.kept.append(Skipped(shown(path), f"{shown(holding)} stands there, and no snapshot holds it"))
             return
         if _is_tree(place):
             beneath.make_directory(self._top, path)
@@ -108,6 +114,14 @@ class _Writing:
         data = self._repository[place.id].read_raw()
         beneath.write(self._top, path, beneath.Entry(kind, executable, data))  # type: ignore[arg-type]
         self.written += 1
+
+
+def _heads(path: bytes) -> Iterator[bytes]:
+    """The directories above a path, the topmost first."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find(b"/", at + 1)
 
 
 def differences(repository: pygit2.Repository, now: pygit2.Oid, wanted: pygit2.Oid,

@@ -38,11 +38,14 @@ class Stat(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A look's result. `left_out`: path -> why; directories that count for everything below them have no slash either."""
+    """A look's result. `left_out`: path -> why; directories that count for everything below them have no slash either.
+    `ignored`: directories that are ignored and kept, to be measured again at the next look.
+    """
 
     files: dict[bytes, Stat]
     directories: set[bytes]
     left_out: dict[bytes, str]
+    ignored: set[bytes]
 
 
 class Rules(NamedTuple):
@@ -64,7 +67,7 @@ class _Look:
         self._rules = rules
         self._job = job
         self._known = {path.rpartition(b"/")[0] for path in memory.files}
-        self._found = Found({}, set(), {})
+        self._found = Found({}, set(), {}, set())
 
     def run(self, top: int) -> Found:
         self._enter(top, b"", 0)
@@ -100,8 +103,10 @@ class _Look:
             why = f"it is deeper than {MAX_DEPTH} directories"
         child = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:
-            if not why and path not in self._known and self._rules.ignored(path + b"/"):
+            if not why and self._may_be_ignored(path) and self._rules.ignored(path + b"/"):
                 why = self._too_much(child)
+                if not why:
+                    self._found.ignored.add(path)
             if why:
                 self._found.left_out[path] = why
                 self._memory.left_out[path] = why
@@ -124,6 +129,10 @@ class _Look:
         else:
             self._found.files[path] = Stat(seen.st_ctime_ns, seen.st_mtime_ns, seen.st_size, seen.st_ino,
                                            stat.S_ISLNK(seen.st_mode), bool(seen.st_mode & stat.S_IXUSR))
+
+    def _may_be_ignored(self, path: bytes) -> bool:
+        """Whether git is asked: not about directories it was asked about before, but for those it ignored, which may grow."""
+        return path in self._memory.ignored or path not in self._known
 
     def _is_ignored(self, path: bytes) -> bool:
         return self._rules.ignored(path) and not self._rules.tracked(path)

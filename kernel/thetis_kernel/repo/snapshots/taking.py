@@ -102,7 +102,8 @@ def keep(opened: Opened, job: Job) -> Kept:
         writer.read_changed()
         tree = writer.write_trees()
     calm = {path: seen for path, seen in writer.seen.items() if seen.ctime < started - _STILL_NS}
-    memory.save(record, memory.Memory(files=calm, trees=writer.trees, left_out=known.left_out))
+    memory.save(record, memory.Memory(files=calm, trees=writer.trees, left_out=known.left_out,
+                                      ignored=found.ignored))
     return Kept(tree, len(writer.seen), {**found.left_out, **writer.left_out})
 
 
