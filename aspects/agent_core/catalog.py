@@ -67,7 +67,7 @@ BUILTIN: tuple[Tool, ...] = (
     ),
     Tool(
         "find",
-        "Find files by name, newest first (ignored files are skipped).",
+        "Find files by name, newest first.",
         takes(
             "glob",
             glob=string("such as **/test_*.py"),

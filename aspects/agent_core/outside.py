@@ -19,10 +19,10 @@ OUTSIDE: tuple[Tool, ...] = (
     Tool(
         "ssh_host_list", "Machines for terminal_open.", takes(), "ssh-hosts.list", mutating=True
     ),
-    Tool("ssh_host_get", "One of them.", takes("name", name=_NAME), "ssh-hosts.get", mutating=True),
+    Tool("ssh_host_get", "A registered machine.", takes("name", name=_NAME), "ssh-hosts.get", mutating=True),
     Tool(
         "ssh_host_set",
-        "Register or change one; the person is asked.",
+        "Register or change a machine; the person is asked.",
         takes(
             "name fields",
             name=_NAME,
@@ -34,10 +34,10 @@ OUTSIDE: tuple[Tool, ...] = (
         "ssh-hosts.set",
         mutating=True,
     ),
-    Tool("ssh_host_remove", "Remove one.", takes("name", name=_NAME), "ssh-hosts.remove", mutating=True),
+    Tool("ssh_host_remove", "Remove a machine.", takes("name", name=_NAME), "ssh-hosts.remove", mutating=True),
     Tool(
         "ssh_host_rename",
-        "Rename one.",
+        "Rename a machine.",
         takes("name to", name=_NAME, to=string(hint="the new name")),
         "ssh-hosts.rename",
         mutating=True,
@@ -49,10 +49,10 @@ OUTSIDE: tuple[Tool, ...] = (
         "config.list",
         mutating=False,
     ),
-    Tool("read_config", "One setting.", takes("key", key=string(hint="such as screen.theme")), "config.read", mutating=False),
+    Tool("read_config", "Read one setting.", takes("key", key=string(hint="such as screen.theme")), "config.read", mutating=False),
     Tool(
         "set_config",
-        "Set one there; it counts once merged.",
+        "Set one in thetis.toml; it counts once merged.",
         takes("key value", key=string(hint="such as screen.theme"), value=string("JSON; null unsets")),
         "config.set",
         mutating=True,

@@ -61,7 +61,7 @@ STEERING: tuple[Tool, ...] = (
     ),
     Tool(
         "todo_update",
-        "Change the status of todos as soon as it changes.",
+        "Change todos' status as soon as it changes.",
         takes("updates", updates=array(takes("id status", id=string(), status=string(choices=STATUSES)))),
         "self.todo-update",
         mutating=False,

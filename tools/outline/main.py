@@ -39,7 +39,7 @@ def describe() -> ToolManifest:
     return ToolManifest(
         name="outline",
         description="Classes and functions of a source file with signatures and lines, Markdown's headings: before you read a "
-        "long file. Exact for Python, by patterns elsewhere.",
+        "long file. Exact for Python.",
         input_schema=SCHEMA,
         group="code",
         mutating=False,
