@@ -16,9 +16,7 @@ from thetis_guest.lenient import flag, objects, strings, text
 _NAME = string(hint="as ssh_host_list names it")
 
 OUTSIDE: tuple[Tool, ...] = (
-    Tool(
-        "ssh_host_list", "Machines for terminal_open.", takes(), "ssh-hosts.list", mutating=True
-    ),
+    Tool("ssh_host_list", "Machines for terminal_open.", takes(), "ssh-hosts.list", mutating=True),
     Tool("ssh_host_get", "A registered machine.", takes("name", name=_NAME), "ssh-hosts.get", mutating=True),
     Tool(
         "ssh_host_set",
@@ -49,7 +47,13 @@ OUTSIDE: tuple[Tool, ...] = (
         "config.list",
         mutating=False,
     ),
-    Tool("read_config", "Read one setting.", takes("key", key=string(hint="such as screen.theme")), "config.read", mutating=False),
+    Tool(
+        "read_config",
+        "Read one setting.",
+        takes("key", key=string(hint="such as screen.theme")),
+        "config.read",
+        mutating=False,
+    ),
     Tool(
         "set_config",
         "Set one in thetis.toml; it counts once merged.",
@@ -95,7 +99,11 @@ def _setting(one: Any) -> str:
 
 def _read(value: Any, args: dict[str, Any]) -> str:
     choices = strings(value, "choices")
-    told = [_setting(value), text(value, "sentence"), f"default: {text(value, 'default') or 'none'}; {text(value, 'kind')}"]
+    told = [
+        _setting(value),
+        text(value, "sentence"),
+        f"default: {text(value, 'default') or 'none'}; {text(value, 'kind')}",
+    ]
     if choices:
         told.append("one of: " + ", ".join(choices))
     told.append("you may set it" if flag(value, "may_set") else "only the person sets it")

@@ -296,6 +296,7 @@ def test_the_other_exports(agent: SimpleNamespace) -> None:
     packages = {"add_dependency", "remove_dependency"}
     branch = {"branch_commit", "update_from_trunk", "complete_merge", "abort_merge", "reset_branch"}
     terminals = {f"terminal_{verb}" for verb in ("open", "run", "send", "signal", "close")}
-    changing = {"edit", "write", "run", "git_clone", "write_skill"} | selfwork | packages | terminals | branch
+    outside = {f"ssh_host_{verb}" for verb in ("list", "get", "set", "remove", "rename")} | {"set_config"}
+    changing = {"edit", "write", "run", "git_clone", "write_skill"} | selfwork | packages | terminals | branch | outside
     assert offered["agent"] - offered["plan"] == changing
     assert {"terminal_read", "terminal_list"} <= offered["plan"] == offered["odd"]
