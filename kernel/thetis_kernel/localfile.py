@@ -68,7 +68,10 @@ def read(file: Path, most: int) -> bytes | None:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open(descriptor, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "is no ordinary file")
-        return stream.read(most + 1)
+        with open(descriptor, "rb", closefd=False) as stream:
+            return stream.read(most + 1)
+    finally:
+        os.close(descriptor)

@@ -89,14 +89,16 @@ def _read(name: str, path: str) -> bytes:
     except OSError as error:
         raise SshError(f"The key file of {name} cannot be read: {(error.strerror or 'it is gone').lower()}.", code="ssh-key",
                        hint=f"`thetis ssh show {name}` says which file it is.") from error
-    with open(descriptor, "rb") as stream:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
             raise SshError(f"The key file of {name} is no ordinary file of this user.", code="ssh-key")
         if found.st_mode & 0o077:
             raise SshError(f"The key file of {name} is open to other users, so it is not used.", code="ssh-key",
                            hint="A person sets its mode to 0600.")
-        return stream.read(MAX_KEY)
+        return os.read(descriptor, MAX_KEY)
+    finally:
+        os.close(descriptor)
 
 
 def _public(path: str) -> bytes | None:

@@ -87,7 +87,7 @@ class Registry:
             return "", {}
         except OSError as error:
             raise bad(self.file, 0, "", f"cannot be read: {error.strerror}") from error
-        with open(descriptor, "rb") as stream:
+        try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise bad(self.file, 0, "", "is no ordinary file")
@@ -97,7 +97,10 @@ class Registry:
                 mode = f"{stat.S_IMODE(found.st_mode):04o}"
                 raise ConfigError(f"{self.file} is open to other users (mode {mode}), so it is not used.", file=str(self.file),
                                   hint=f"If it is yours and not the repository's: chmod 600 {FILE}", line=0, key="")
-            raw = stream.read(MAX_BYTES + 1)
+            with open(descriptor, "rb", closefd=False) as stream:
+                raw = stream.read(MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
         text = decoded(self.file, raw)
         table = parse(self.file, text)
         hosts: dict[str, Host] = {}
