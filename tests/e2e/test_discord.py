@@ -301,3 +301,22 @@ async def test_of_two_answers_at_once_the_first_counts(tmp_path: Path) -> None:
         await opened.client.wait_idle(session)
         assert sum(isinstance(one, RemoteError) for one in tried) == 2
         assert len([body for body in await opened.log(session) if isinstance(body, Answer)]) == 1
+
+
+async def test_the_projects_notes_are_not_read_over_a_bridge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with bot(tmp_path, monkeypatch) as b:
+        own = await b.gateway.start("remember for the project style: canary tests first")
+        await b.gateway.client.wait_idle(own)
+        assert "canary" in repr(await b.gateway.log(await recalled(b, own)))
+        await there(b.server.say, FRIEND, "recall the project's notes")
+        await answered(b)
+        (line,) = [one for one in await sessions(b) if one.mode == "chat"]
+        log = repr(await b.gateway.log(line.id))
+        assert "does not read the project's notes" in log and "canary" not in log + repr(b.server.calls)
+
+
+async def recalled(b: Bot, session: str) -> str:
+    """The same asked on a screen: there it is told."""
+    await b.gateway.client.submit(session, "recall the project's notes")
+    await b.gateway.client.wait_idle(session)
+    return session
