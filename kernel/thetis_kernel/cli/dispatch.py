@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Callable
 
+from thetis_kernel.cli.commands import COMMANDS
 from thetis_kernel.errors import ThetisError, UsageError
 
 
@@ -24,101 +26,10 @@ def dispatch(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    match arguments.command:
-        case None:
-            return _screen(arguments)
-        case "run":
-            from thetis_kernel.cli.run import run
-
-            return run(arguments)
-        case "disk":
-            from thetis_kernel.cli.disk import disk
-
-            return disk(arguments)
-        case "export":
-            from thetis_kernel.cli.export import export
-
-            return export(arguments)
-        case "daemon":
-            from thetis_kernel.cli.daemon import daemon
-
-            return daemon(arguments)
-        case "publish":
-            from thetis_kernel.cli.publish import publish
-
-            return publish(arguments)
-        case "connect":
-            from thetis_kernel.cli.connect import connect
-
-            return connect(arguments)
-        case "ls":
-            from thetis_kernel.cli.listing import ls
-
-            return ls(arguments)
-        case "log":
-            from thetis_kernel.cli.listing import log
-
-            return log(arguments)
-        case "show":
-            from thetis_kernel.cli.listing import show
-
-            return show(arguments)
-        case "self":
-            from thetis_kernel.cli.selfwork import selfwork
-
-            return selfwork(arguments)
-        case "merge" | "diff" | "apply" | "path" | "worktrees":
-            from thetis_kernel.cli import merging
-
-            return int(getattr(merging, arguments.command)(arguments))
-        case "rewind" | "undo" | "fork":
-            from thetis_kernel.cli import timemachine
-
-            return int(getattr(timemachine, arguments.command)(arguments))
-        case "answer":
-            from thetis_kernel.cli.answer import answer
-
-            return answer(arguments)
-        case "compact":
-            from thetis_kernel.cli.compact import compact
-
-            return compact(arguments)
-        case "usage":
-            from thetis_kernel.cli.usage import usage
-
-            return usage(arguments)
-        case "kernel":
-            from thetis_kernel.cli.kernel import kernel
-
-            return kernel(arguments)
-        case "trust":
-            from thetis_kernel.cli.trust import trust
-
-            return trust(arguments)
-        case "rules":
-            from thetis_kernel.cli.rules import rules
-
-            return rules(arguments)
-        case "ssh":
-            from thetis_kernel.cli.ssh import ssh
-
-            return ssh(arguments)
-        case "config":
-            from thetis_kernel.cli.config import config
-
-            return config(arguments)
-        case "skills":
-            from thetis_kernel.cli.skills import skills
-
-            return skills(arguments)
-        case "setup":
-            from thetis_kernel.cli.setup import setup
-
-            return setup(arguments)
-        case _:
-            from thetis_kernel.cli.doctor import doctor
-
-            return doctor(arguments)
+    if arguments.command is None:
+        return _screen(arguments)
+    module, _, function = COMMANDS[arguments.command].does.partition(":")
+    return int(getattr(importlib.import_module(f"thetis_kernel.cli.{module}"), function)(arguments))
 
 
 def _screen(arguments: argparse.Namespace) -> int:

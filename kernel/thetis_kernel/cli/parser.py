@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
+from typing import NoReturn
 
+from thetis_kernel.cli.commands import sections
 from thetis_kernel.cli.elsewhere import config_words, connect_words, publish_words, ssh_words
 
 EPILOG = "Without a command the screen opens. `thetis COMMAND --help` says more of each."
+_UNKNOWN = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
+
+
+class _Words(argparse.ArgumentParser):
+    """Says which word was meant instead of all there are."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = _UNKNOWN.fullmatch(message)
+        if unknown is None:
+            super().error(message)
+        word = unknown[1]
+        near = difflib.get_close_matches(word, re.findall(r"[\w-]+", unknown[2]), n=1)
+        hint = f"Did you mean `{self.prog} {near[0]}`?" if near else f"`{self.prog} --help` lists them."
+        if " " in word and not near and self.prog == "thetis":
+            hint = 'To say something to the agent: thetis run "..."'
+        self.exit(2, f"thetis: There is no command {f'{self.prog} {word}'[:80]!r}.\n  {hint}\n")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The parsed command line; prints usage and exits with status 2 when it does not fit."""
-    parser = argparse.ArgumentParser(prog="thetis", description="A terminal for coding agents that can rewrite themselves.",
-                                     epilog=EPILOG)
+    parser, _ = words()
+    return parser.parse_args(arguments)
+
+
+def words() -> tuple[argparse.ArgumentParser, dict[str, str]]:
+    """(what reads the command line, what is said of each command)."""
+    parser: argparse.ArgumentParser = _Words(prog="thetis", usage="thetis [OPTION ...] [COMMAND ...]",
+                    description="A terminal for coding agents that can rewrite themselves.",
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     _common(parser)
     parser.add_argument("--conversation", metavar="ID", default="", help="open this conversation")
     parser.add_argument("--unwalled", action="store_true", help="allow commands without walls where there are none")
     _safe(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog="thetis", help=argparse.SUPPRESS)
 
     run = commands.add_parser("run", help="one turn without a screen",
                               description="Say something to the agent, print its answer, exit 0 when the turn finished.")
@@ -121,7 +148,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     config_words(commands, _common)
     ssh_words(commands, _common)
     _own(commands)
-    return parser.parse_args(arguments)
+    helps = {one.dest: one.help or "" for one in commands._get_subactions()}
+    parser.epilog = f"{sections(helps)}\n\n{EPILOG}"
+    return parser, helps
 
 
 def _care(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
