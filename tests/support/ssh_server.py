@@ -69,7 +69,7 @@ class AsyncServer:
             for connection in self._connections:
                 connection.abort()
             if others := asyncio.all_tasks(loop) - {asyncio.current_task()}:
-                await asyncio.wait(others, timeout=5)
+                await asyncio.wait(others, timeout=1)
 
         def run() -> None:
             self._stopped = asyncio.Event()
@@ -77,7 +77,7 @@ class AsyncServer:
             if left := asyncio.all_tasks(loop):
                 for task in left:
                     task.cancel()
-                loop.run_until_complete(asyncio.wait(left, timeout=5))
+                loop.run_until_complete(asyncio.wait(left, timeout=1))
             loop.close()
 
         self._thread = threading.Thread(target=run, daemon=True, name="ssh-server")
