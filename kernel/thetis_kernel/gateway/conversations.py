@@ -45,7 +45,7 @@ class Conversations:
         """How the sub-agents of a conversation stand; set by the gateway."""
 
     async def create(self, origin: str, mode: str, model: str) -> Conversation:
-        """A new conversation. Raises UsageError for a mode or model nobody knows, Refused for a bridge's that may change things."""
+        """A new conversation. Raises UsageError for a mode or model nobody knows, Refused for a bridge that may change things."""
         mode = mode or self._default_mode
         self._check_mode(mode)
         if origin in BRIDGES and not self._modes.get(mode).read_only:
