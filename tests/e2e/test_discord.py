@@ -104,9 +104,16 @@ async def test_an_answer_of_20000_characters_arrives_whole_and_in_order(
             assert len(made) == len(shown) == len(pages.pages(LONG))
 
 
-@pytest.mark.parametrize("taken_up", [True, False])
-async def test_an_outage_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_up: bool) -> None:
-    """Discord is away while an answer is written, and while more is said; the session is taken up again, or is not."""
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("taken_up", "minutes"), [
+    (True, 0), (False, 0), pytest.param(True, 1, marks=pytest.mark.slow), pytest.param(False, 1, marks=pytest.mark.slow)])
+async def test_an_outage_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_up: bool, minutes: int
+) -> None:
+    """Discord is away while more is said, for a minute by the clock with the real back-off, or for no longer than it takes; the
+    session is taken up again, or is not."""
+    if minutes:
+        monkeypatch.setattr(Pause.__init__, "__defaults__", (pause.FIRST_S, pause.LONGEST_S))
     async with bot(tmp_path, monkeypatch) as b:
         await there(b.server.say, FRIEND, "remember owner: Ada")
         await answered(b)
@@ -116,8 +123,9 @@ async def test_an_outage_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         in_channel = await there(b.server.say, FRIEND, "<@100> hello in here", channel=CHANNEL, told=taken_up)
         unheard = await there(b.server.say, STRANGER, "<@100> hello too", channel=CHANNEL, told=taken_up)
         assert unheard > in_channel > said[-1]
+        await asyncio.sleep(60 * minutes)
         b.server.up()
-        await answered(b, channel=CHANNEL)
+        await answered(b, channel=CHANNEL, seconds=30 + 100 * minutes)
         await answered(b, 2)
         logs = [await b.gateway.log(line.id) for line in await sessions(b)]
         told = [body.text for log in logs for body in log if isinstance(body, (User, Nudge))]
