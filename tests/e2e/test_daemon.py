@@ -223,6 +223,7 @@ def test_a_stale_socket_and_a_process_that_is_gone_are_nothing(world: World) -> 
             assert new != pid and status(world)["pid"] == new
 
 
+@pytest.mark.slow
 def test_a_moved_root_ends_it_with_a_sentence(world: World) -> None:
     with daemon(world) as pid:
         elsewhere = world.base / "elsewhere"
@@ -232,6 +233,7 @@ def test_a_moved_root_ends_it_with_a_sentence(world: World) -> None:
         assert "is not where it was any more" in world.run("daemon", "logs").stdout
 
 
+@pytest.mark.slow
 def test_a_client_without_the_runtime_directory_finds_it(world: World) -> None:
     with daemon(world) as pid:
         told = world.run("daemon", "status", "--json", XDG_RUNTIME_DIR="").stdout
