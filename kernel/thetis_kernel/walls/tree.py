@@ -137,9 +137,10 @@ class Family:
             if time.monotonic() > deadline:
                 return len(victims)
             now = self._here()
-            # children before parents: a stopped group that loses its last parent is woken by the kernel (setpgid(2))
+            # Parents first: a stopped group that loses its parent gets SIGHUP from the kernel (setpgid(2)), and so does
+            # who was forked since the look. Children first, a fork bomb went on beside it.
             for wanted in (signal.SIGSTOP, signal.SIGKILL):
-                for pid in reversed(victims) if wanted == signal.SIGKILL else victims:
+                for pid in victims:
                     if pid in now:
                         _signal(pid, wanted, started=now[pid].started)
             time.sleep(_PAUSE_S)
