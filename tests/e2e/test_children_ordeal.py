@@ -74,12 +74,14 @@ async def test_each_spawn_ends_in_one_result_and_nothing_is_left(tmp_path: Path,
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(3600)
 async def test_200_turns_of_eight(tmp_path: Path, server: MessagesServer) -> None:
-    configure(tmp_path, server, "[agent]\nmax_tokens = 100000000\n")
+    """And the conversation is compacted again and again meanwhile: without that a request grew to 3 MB."""
+    configure(tmp_path, server, f"[agent]\nmax_tokens = {10**9}\n[context]\nthreshold_percent = 15\ntarget_percent = 6\n")
     async with gateway(tmp_path, {"README.md": "# x\n"}) as opened:
         session, left = await rounds(opened, 200)
         await check(opened, session, 200)
+        assert len([event for event in opened.gateway.log.store.iterate(session) if event.kind == "compaction"]) >= 4
         early, late = left[10], left[-1]
         assert late[0] <= early[0] + 2 and late[1] <= early[1] + 2 and late[2] <= early[2], (early, late)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,33 @@ async def test_what_a_kill_left_half_put_back_is_finished_before_the_next_turn(t
         assert [body.ok for body in ended] == [True] and digest(tree) == states[0]
         replies = [body for body in await g.log(session) if isinstance(body, Assistant)]
         assert replies
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_every_kind_of_file_and_one_of_200_mb_come_back_and_come_with_a_fork(tmp_path: Path) -> None:
+    async with gateway(tmp_path, {"README.md": "# x\n", ".gitignore": "kept/\n"}) as g:
+        session = await g.start("hello")
+        await g.client.wait_idle(session)
+        tree = await worktree(g, session)
+        part = os.urandom(1 << 20)
+        with (tree / "large.bin").open("wb") as file:
+            for number in range(200):
+                file.write(bytes([number]) + part[1:])
+        (tree / "untracked").write_bytes(bytes(range(256)))
+        (tree / "kept").mkdir()
+        (tree / "kept" / "ignored").write_text("ignored\n")
+        (tree / "link").symlink_to("README.md")
+        (tree / "run.sh").write_text("#!/bin/sh\n")
+        (tree / "run.sh").chmod(0o755)
+        before = digest(tree)
+        await said(g, session, "run rm -rf large.bin untracked kept link run.sh; echo gone > README.md")
+        after = digest(tree)
+        assert after.keys() == {"README.md", ".gitignore"}
+        [_, moment] = await g.client.moments(session)
+        forked = await worktree(g, (await g.client.fork(session, moment.seq)).session)
+        assert digest(forked) == before and digest(tree) == after
+        done = await g.client.rewind(session, moment.seq)
+        assert digest(tree) == before and done.kept == []
+        await g.client.undo_rewind(session)
+        assert digest(tree) == after

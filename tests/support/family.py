@@ -1,7 +1,8 @@
 """A scripted model for a parent and eight children a turn, each child with a fate of its own.
 
 The server keeps nothing between requests: what it answers is read from the request's history and from how often that very
-request came. `FATES` says how each child must end.
+request came. It counts a request's tokens by its size, so that a long conversation is compacted as a real one is. `FATES` says
+how each child must end.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Family:
         self.calls = 0
 
     def __call__(self, request: Request) -> Answer:
+        if "You sum up a part" in str(request.told.get("system")):
+            return reply(text("Progress: rounds of eight."), size=40)
         first = _texts(request.messages[0])
         piece = _PIECE.search(first)
         with self._lock:
@@ -45,19 +48,23 @@ class Family:
 
     def _parent(self, request: Request) -> Answer:
         messages = request.messages
-        turn = max(at for at, message in enumerate(messages) if _texts(message).startswith("round"))
-        number = _texts(messages[turn]).split()[1]
+        turn, words = [(at, words) for at, message in enumerate(messages) for words in _lines(message)
+                       if words.startswith("round")][-1]
+        number = words.split()[1]
         replies = [message for message in messages[turn:] if message["role"] == "assistant"]
+        counted = {"usage": {"input_tokens": len(request.raw) // 4, "output_tokens": 1}}
         if not replies:
             briefs = [BRIEF.format(turn=number, fate=fate) for fate in range(CHILDREN)]
             return reply(text("I split it."), *[
-                call(f"s{number}-{n}", "spawn_agent", label=f"{number}-{n}", task=brief) for n, brief in enumerate(briefs)])
+                call(f"s{number}-{n}", "spawn_agent", label=f"{number}-{n}", task=brief) for n, brief in enumerate(briefs)],
+                         size=40, **counted)
         if len(replies) == 1:
             return reply(call(f"w{number}a", "wait", until="all", timeout_secs=60,
-                              children=[f"{number}-{fate}" for fate in range(CHILDREN) if fate != 5]))
+                              children=[f"{number}-{fate}" for fate in range(CHILDREN) if fate != 5]), **counted)
         if len(replies) == 2:
-            return reply(call(f"c{number}", "cancel_agent", child=f"{number}-5"), call(f"w{number}b", "wait", until="all"))
-        return reply(text(WHOLE))
+            return reply(call(f"c{number}", "cancel_agent", child=f"{number}-5"), call(f"w{number}b", "wait", until="all"),
+                         **counted)
+        return reply(text(WHOLE), **counted)
 
     def _child(self, piece: re.Match[str], request: Request, came: int) -> Answer:
         fate = int(piece.group(2))
@@ -86,10 +93,15 @@ def configure(base: Path, server: MessagesServer, more: str = "") -> None:
 
 
 def _texts(message: dict[str, Any]) -> str:
+    return "\n".join(_lines(message))
+
+
+def _lines(message: dict[str, Any]) -> list[str]:
+    """The text blocks of a message, as the server keeps them."""
     content = message["content"]
     if isinstance(content, str):
-        return content
-    return "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
+        return [content]
+    return [str(block.get("text", "")) for block in content if block.get("type") == "text"]
 
 
 def threads(pid: int) -> int:

@@ -23,7 +23,7 @@ SHARE = 20
 """A longer one only after this many times its duration, so that looking takes at most 5% of a turn."""
 REMEMBERED = 64
 """Turns of one conversation and its sub-agents that may be under way at once, and more."""
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 """What a call waits for its snapshot at most; the first look at a large worktree reads every file."""
 
 
