@@ -36,6 +36,7 @@ from thetis_kernel.protocol.merging import (
     WorktreeLine,
 )
 from thetis_kernel.protocol.publishing import Guarded, Publish, Published, SetGuard
+from thetis_kernel.protocol.rules import AddRule, ListRules, RevokeRule
 from thetis_kernel.protocol.settings import ListSettings, SettingList, SettingWritten, Where, WriteSetting
 from thetis_kernel.protocol.skills import AttachSkill, Card, ListSkills, ShowSkill, SkillList, SkillText
 from thetis_kernel.protocol.spending import Spent
@@ -315,13 +316,13 @@ class GatewayClient:
         return await self._peer.call(c.HandOver(session=session, mode=mode, event_id=event_id or new_event_id()))
 
     async def rules(self) -> list[Rule]:
-        return await self._peer.call(c.ListRules())
+        return await self._peer.call(ListRules())
 
     async def add_rule(self, capability: str, pattern: str) -> Rule:
-        return await self._peer.call(c.AddRule(capability=capability, pattern=pattern))
+        return await self._peer.call(AddRule(capability=capability, pattern=pattern))
 
     async def revoke_rule(self, rule: str) -> Rule:
-        return await self._peer.call(c.RevokeRule(id=rule))
+        return await self._peer.call(RevokeRule(id=rule))
 
     async def consent(self, allow: bool) -> None:
         await self._peer.call(c.Consent(allow=allow))

@@ -38,8 +38,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def words() -> tuple[argparse.ArgumentParser, dict[str, str]]:
     """(what reads the command line, what is said of each command)."""
     parser: argparse.ArgumentParser = _Words(prog="thetis", usage="thetis [OPTION ...] [COMMAND ...]",
-                    description="A terminal for coding agents that can rewrite themselves.",
-                    formatter_class=argparse.RawDescriptionHelpFormatter)
+                                              description="A terminal for coding agents that can rewrite themselves.",
+                                              formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", "-V", action="store_true", help="print the version and exit")
     _common(parser)
     parser.add_argument("--conversation", metavar="ID", default="", help="open this conversation")

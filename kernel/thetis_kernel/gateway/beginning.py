@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from thetis_kernel.errors import ThetisError, UsageError
 from thetis_kernel.protocol.events import Event
 from thetis_kernel.store.folds import SessionState
+
+if TYPE_CHECKING:
+    from thetis_kernel.store.store import Store
 
 How = Literal["turn", "nudge", "queue"]
 
@@ -31,3 +34,10 @@ def went(event: Event) -> How:
 def closing() -> ThetisError:
     """Nothing new begins: the gateway is going away."""
     return ThetisError("Thetis is closing; nothing new is started.", code="closing")
+
+
+def check_room(store: Store) -> None:
+    """Raise when the disk has no room for a turn."""
+    if not store.accepts_turns():
+        raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
+                          hint="Free some space; nothing was lost, and it goes on by itself.")

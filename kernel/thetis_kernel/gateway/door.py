@@ -28,6 +28,7 @@ from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import Rule
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.events import Approval, BlobRef, Question
+from thetis_kernel.protocol.rules import AddRule, ListRules, RevokeRule
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.toolhost.devkit import CHANGING
 
@@ -84,14 +85,14 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         gateway.changed(session)
         return c.Submitted(seq=seq, how="turn", turn=turn)
 
-    async def rules(_: c.ListRules) -> list[Rule]:
+    async def rules(_: ListRules) -> list[Rule]:
         return await gateway.rules.all()
 
-    async def add_rule(ask: c.AddRule) -> Rule:
+    async def add_rule(ask: AddRule) -> Rule:
         only_a_person("A rule")
         return (await gateway.rules.add(ask.capability, [ask.pattern]))[0]
 
-    async def revoke_rule(ask: c.RevokeRule) -> Rule:
+    async def revoke_rule(ask: RevokeRule) -> Rule:
         only_a_person("A rule")
         return await gateway.rules.revoke(ask.id)
 
@@ -264,9 +265,9 @@ def handlers(gateway: Gateway, hearer: Callable[[], Hearer]) -> dict[type[Any], 
         c.ListApprovals: approvals,
         c.AnswerApproval: answer,
         c.HandOver: hand_over,
-        c.ListRules: rules,
-        c.AddRule: add_rule,
-        c.RevokeRule: revoke_rule,
+        ListRules: rules,
+        AddRule: add_rule,
+        RevokeRule: revoke_rule,
         c.Shutdown: shutdown,
         a.ListQuestions: questions,
         a.AnswerQuestion: answer_question,

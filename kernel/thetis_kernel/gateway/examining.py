@@ -39,7 +39,7 @@ async def examine(gateway: Gateway, session: str) -> Examination:
         return Examination(conversation=conversation, chain=chain, unseen="No turn runs on a damaged log.")
     try:
         worker, agent = await asyncio.gather(gateway.workers.ensure(session), gateway.guests.agent(session))
-        turn, turn_json = await gateway.turns.unstarted(session)
+        turn, turn_json = await gateway.turns.working.unstarted(session)
         checked = await worker.peer.call(CheckHistory(turn=turn, turn_json=turn_json, agent=agent), timeout=CHECK_S)
     except ThetisError as error:
         return Examination(conversation=conversation, unseen=str(error))

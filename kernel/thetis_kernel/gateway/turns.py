@@ -15,7 +15,7 @@ from thetis_kernel import crash
 from thetis_kernel.config.modes import Modes
 from thetis_kernel.config.settings import Settings
 from thetis_kernel.errors import IpcError, StoreError, ThetisError, UsageError
-from thetis_kernel.gateway.beginning import How, check_own, closing, is_child, went
+from thetis_kernel.gateway.beginning import How, check_own, check_room, closing, is_child, went
 from thetis_kernel.gateway.body.watchdog import Watchdog
 from thetis_kernel.gateway.endings import Endings
 from thetis_kernel.gateway.guests import AGENT, Guests
@@ -70,7 +70,7 @@ class Turns:
         """Set by the gateway right after both exist; they need each other."""
         self.before: list[Callable[[str], Awaitable[None]]] = []
         """(conversation): what is done before a turn is described to the agent; set by the gateway."""
-        self._working = Working(log, repository, guests, settings, modes, self._endings, models, self.before)
+        self.working = Working(log, repository, guests, settings, modes, self._endings, models, self.before)
         self.children: Offspring | None = None
         """Set by the gateway, for the same reason."""
         self.closing = False
@@ -226,7 +226,7 @@ class Turns:
         """The mode is another one now: running turns' effects are judged by it from here on, those of sub-agents too."""
         for turn in self.all_running():
             if turn.home == session and turn.deliver is not None:
-                mode = await self._working.mode(turn)
+                mode = await self.working.mode(turn)
                 if turn.deliver is not None:
                     turn.deliver(ModeChanged(turn=turn.id, mode=mode.id, read_only=mode.read_only, ask=list(mode.ask)))
 
@@ -295,9 +295,7 @@ class Turns:
     def _check_open(self) -> None:
         if self.closing:
             raise closing()
-        if not self._log.store.accepts_turns():
-            raise ThetisError("The disk is nearly full; no new turn is started.", code="store-full",
-                              hint="Free some space; nothing was lost, and it goes on by itself.")
+        check_room(self._log.store)
 
     async def _discard(self, session: str) -> None:
         if self.workers is not None:
@@ -380,12 +378,7 @@ class Turns:
             return TurnOutcome(stopped_by="error", detail=str(error)), False
 
     async def _work(self, turn: Turn) -> TurnOutcome:
-        return await self._working.run(turn, self.workers)
-
-    async def unstarted(self, session: str) -> tuple[str, bytes]:
-        """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
-        turn = Turn(session, new_turn_id(), 0)
-        return turn.id, await self._working.described(turn)
+        return await self.working.run(turn, self.workers)
 
     async def _follow_up(self, turn: Turn, outcome: TurnOutcome, died: bool) -> int:
         """The attempt number of a turn that must follow at once, or -1."""

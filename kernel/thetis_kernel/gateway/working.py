@@ -23,6 +23,7 @@ from thetis_kernel.gateway.models import ModelRelay
 from thetis_kernel.gateway.repository import Repository
 from thetis_kernel.gateway.turn import Turn
 from thetis_kernel.gateway.workers import Workers
+from thetis_kernel.protocol.ids import new_turn_id
 from thetis_kernel.protocol.worker import CancelTurn, Place, RunTurn, TurnOutcome
 
 STOP_WAIT_S = 0.12
@@ -90,6 +91,11 @@ class Working:
         """The JSON for `handle-turn`, as far as the gateway knows it."""
         state = await self._log.state(turn.session)
         return description(turn, state, self._modes, await self._models.models(), self._settings)
+
+    async def unstarted(self, session: str) -> tuple[str, bytes]:
+        """The id and description of a turn that is not run: for looking at what the agent would do with the log."""
+        turn = Turn(session, new_turn_id(), 0)
+        return turn.id, await self.described(turn)
 
     async def mode(self, turn: Turn) -> Mode:
         """What the turn may do now: for a sub-agent's, nothing that its conversation may not now."""

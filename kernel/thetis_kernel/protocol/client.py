@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from thetis_kernel.protocol.approvals import Decision, Rule
+from thetis_kernel.protocol.approvals import Decision
 from thetis_kernel.protocol.asking import ASKING_ASKS
 from thetis_kernel.protocol.blocks import RenderedEvent
 from thetis_kernel.protocol.care import CARE_ASKS
@@ -18,6 +18,7 @@ from thetis_kernel.protocol.children import CHILD_ASKS, ChildLine
 from thetis_kernel.protocol.events import Approval, BlobRef, Event
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.queueing import QUEUE_ASKS
+from thetis_kernel.protocol.rules import RULE_ASKS
 from thetis_kernel.protocol.settings import SETTING_ASKS
 from thetis_kernel.protocol.spending import Spent
 from thetis_kernel.protocol.terminals import TERMINAL_ASKS
@@ -317,23 +318,6 @@ class HandOver(Ask[Submitted], frozen=True, tag="client.hand-over"):
     event_id: str
 
 
-class ListRules(Ask[list[Rule]], frozen=True, tag="client.rules"):
-    """What was allowed for good in this root."""
-
-
-class AddRule(Ask[Rule], frozen=True, tag="client.add-rule"):
-    """Allow `pattern` of `capability` for good in this root."""
-
-    capability: str
-    pattern: str
-
-
-class RevokeRule(Ask[Rule], frozen=True, tag="client.revoke-rule"):
-    """Take a rule back; it is the one that is answered."""
-
-    id: str
-
-
 class Consent(Ask[None], frozen=True, tag="client.consent"):
     """A person's answer, for this root, to running commands without walls."""
 
@@ -406,6 +390,6 @@ CLIENT_ASKS = (
     GetStatus, ListConversations, GetConversation, CreateConversation, Submit, Stop, Resume, WaitIdle, ReadEvents,
     RenderEvents, Search, GetDiff, ChangeSetting, DeleteConversation, Examine, Subscribe, GetSpending, AttachFile,
     *QUEUE_ASKS, *CARE_ASKS, *CHILD_ASKS, *ASKING_ASKS, DevKit, Consent, AcceptOffer, Shutdown, Attend, ListApprovals,
-    AnswerApproval, HandOver, ListRules, AddRule, RevokeRule, *SETTING_ASKS, *TERMINAL_ASKS,
+    AnswerApproval, HandOver, *RULE_ASKS, *SETTING_ASKS, *TERMINAL_ASKS,
 )
 CLIENT_TELLS = (EventStored, Delta, StateChanged, Progress, Notice, WallsQuestion)
