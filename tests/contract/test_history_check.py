@@ -11,12 +11,13 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from thetis_kernel.errors import GuestError, SessionDamaged
 from thetis_kernel.hosts.worker.checking import check_history
 from thetis_kernel.hosts.worker.runtimes import Runtimes
 from thetis_kernel.paths import builtin_root
-from thetis_kernel.protocol.events import Assistant, Nudge, TurnStarted, User
+from thetis_kernel.protocol.events import Assistant, Nudge, TurnStarted, Usage, User
 from thetis_kernel.protocol.worker import CheckHistory, GuestBundle, HistoryChecked, LogPage, ReadLog
 from thetis_kernel.store import scrub
 from thetis_kernel.wasm.call import GuestCall
@@ -97,7 +98,8 @@ def test_the_shipped_agent_asks_even_where_a_turn_ran_into_its_limits(fds: dict[
 
 def test_a_conversation_that_is_compacted_first_is_judged_by_what_is_asked_after_it(fds: dict[str, int]) -> None:
     """A summary is not the conversation's request, and none is asked for real."""
-    long = [*[reply("words " * 4_000, turn="t1") for _ in range(40)], User(text="and now this")]
+    said = msgspec.structs.replace(reply("words " * 4_000, turn="t1"), usage=Usage())  # nobody counted it: by its length
+    long = [*[said] * 40, User(text="and now this")]
     found = checked(fds, shipped(), Channel(events(User(text="go"), TurnStarted("t1", "agent", "m1"), *long)))
     assert found.findings == [] and found.said == 2
     assert found.size < 500_000, "of 960,000 characters; what it sheds is not in the request"
