@@ -3,7 +3,7 @@
 Textual's own driver takes every SIGCONT for the end of a stop: a second one (a shell continues the whole job, and our launcher
 passes its own on), or one after a plain SIGSTOP, starts a second thread that reads keys and forgets the modes the terminal had;
 one that comes while the screen is still leaving is lost, and the program stops for good. And it throws away what was typed
-between its last look and the stop. Must not know the app.
+between its last look and the stop. A terminal that is gone it reads for ever. Must not know the app.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ class TerminalDriver(LinuxDriver):
     """Whether the terminal was left and not taken over again."""
     _leaving = False
     _called_back = False
+    _watching: int | None = None
+    """What ends the watch over the terminal when it is closed."""
 
     def _sigtstp_application(self, *_: object) -> None:
         if self._leaving:
@@ -60,6 +63,17 @@ class TerminalDriver(LinuxDriver):
         self._writer_thread = None
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual has no types here
         self._away = self._writer_thread is None
+        if self._watching is None:
+            ended, self._watching = os.pipe()
+            watch = threading.Thread(target=hang_up_when_gone, args=(self.fileno, ended), daemon=True, name="terminal-gone")
+            watch.start()
+
+    def close(self) -> None:
+        """Leave the terminal to others; when it goes away from now on, that is not ours to notice."""
+        super().close()
+        if self._watching is not None:
+            os.close(self._watching)
+            self._watching = None
 
     def disable_input(self) -> None:
         """End the thread that reads keys, and read what it has left: Textual would throw it away."""
@@ -83,6 +97,20 @@ class TerminalDriver(LinuxDriver):
                     self.process_message(message)
         except OSError:
             return  # the terminal is gone, and with it what was typed
+
+
+def hang_up_when_gone(terminal: int, ended: int) -> None:
+    """Raise SIGHUP in this process when nobody holds the other side of `terminal` any more, unless `ended` reads its end first.
+
+    The system does so for the session of a controlling terminal alone: not below `setsid`, some `su` and containers.
+    """
+    poll = select.poll()
+    poll.register(terminal, 0)  # a hang-up is always told
+    poll.register(ended, select.POLLIN)
+    happened = {descriptor for descriptor, _ in poll.poll()}
+    os.close(ended)
+    if happened == {terminal}:
+        os.kill(os.getpid(), signal.SIGHUP)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,3 +149,19 @@ def test_a_paste_of_a_megabyte_is_a_chip_and_is_sent_whole(world: World, termina
     terminal.wait("25001 lines", 60)
     terminal.type(" what is this?")
     terminal.wait("what is this?")
+
+
+def test_a_terminal_that_is_gone_without_a_signal_ends_it(world: World) -> None:
+    """The system tells of a hang-up only who has the terminal as the controlling one; reading its end for ever costs a core."""
+    ours, theirs = os.openpty()
+    screen = subprocess.Popen([world.thetis], cwd=world.repository, env={**world.environ, "TERM": "xterm-256color"},
+                              stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    try:
+        seen = b""
+        while ALTERNATE not in seen:
+            seen += os.read(ours, 4096)
+        os.close(ours)
+        screen.wait(60)
+    finally:
+        screen.kill()
