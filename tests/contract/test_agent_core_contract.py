@@ -169,7 +169,8 @@ def test_the_small_exports(talk: Conversation) -> None:
     changing = {"edit", "write", "run", "terminal_open", "terminal_run", "terminal_send", "terminal_signal", "terminal_close",
                 "new_tool", "write_code", "patch_code", "remove_code", "roll_back", "add_dependency",
                 "remove_dependency", "update_code", "git_clone", "write_skill", "branch_commit", "update_from_trunk",
-                "complete_merge", "abort_merge", "reset_branch"}  # fmt: skip
+                "complete_merge", "abort_merge", "reset_branch", "set_config", "ssh_host_set", "ssh_host_list", "ssh_host_get",
+                "ssh_host_remove", "ssh_host_rename"}  # fmt: skip
     assert set(offered["agent"]) - set(offered["plan"]) == changing
 
 

@@ -107,6 +107,7 @@ async def test_a_wish_whose_worker_died_is_gone_on_with_and_nothing_else_is(
 ) -> None:
     """A turn that only compacts is resumed as one: it must not have the model go on with what nobody asked for."""
     (tmp_path / "none.toml").write_text(f"[context]\n{KEEP}")
+    monkeypatch.setenv("THETIS_CRASH", "compaction.summed")  # for the conversation's first worker
     async with gateway(tmp_path, BIG) as opened:
         session = await opened.start("read big.txt")
         await opened.client.wait_idle(session)
@@ -117,8 +118,6 @@ async def test_a_wish_whose_worker_died_is_gone_on_with_and_nothing_else_is(
             return list((await opened.log(session))[count:])
 
         before = len(await opened.log(session))
-        monkeypatch.setenv("THETIS_CRASH", "compaction.summed")
-        await opened.gateway.workers.discard(session)  # the next worker is one that dies there
         await opened.client.compact(session, "keep the colours")
         await opened.client.wait_idle(session)
         cut = await since(before)

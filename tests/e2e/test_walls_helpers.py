@@ -97,6 +97,7 @@ def test_a_helper_that_does_not_end_is_killed(
 
 @every_wall
 def test_terminals_and_commands_from_one(tier: Tier, bench: Bench) -> None:
+    before = children(os.getpid())  # other tests' of this process
     with terminal(tier, bench.worktree) as opened:
         results: dict[int, str] = {}
 
@@ -112,4 +113,4 @@ def test_terminals_and_commands_from_one(tier: Tier, bench: Bench) -> None:
             thread.join()
     assert said == "from the terminal\n"
     assert results == {number: f"{number}\n" for number in range(3)}
-    assert children(os.getpid()) == []
+    assert set(children(os.getpid())) <= set(before)

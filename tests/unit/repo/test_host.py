@@ -14,6 +14,7 @@ from thetis_kernel.ipc.threads import Serving
 from thetis_kernel.protocol import git
 from thetis_kernel.protocol.branches import BRANCH_ASKS
 from thetis_kernel.protocol.kernels import KERNEL_GIT_ASKS
+from thetis_kernel.protocol.publishing import GuardPushes, PublishTrunk
 from thetis_kernel.protocol.snapshots import SNAPSHOT_ASKS
 
 from tests.support.waiting import blocking_until
@@ -41,7 +42,7 @@ def serve(handlers: Handlers, seconds: float | None) -> threading.Thread:
 
 
 def test_every_request_of_the_vocabulary_has_a_handler() -> None:
-    assert set(Handlers().table()) == {*git.GIT_ASKS, *BRANCH_ASKS, *KERNEL_GIT_ASKS, *SNAPSHOT_ASKS}
+    assert set(Handlers().table()) == {*git.GIT_ASKS, *BRANCH_ASKS, *KERNEL_GIT_ASKS, *SNAPSHOT_ASKS, PublishTrunk, GuardPushes}
 
 
 @pytest.mark.parametrize(
