@@ -22,9 +22,11 @@ from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 from thetis_kernel.protocol import queueing as q
 from thetis_kernel.protocol.approvals import shown
+from thetis_kernel.protocol.children import ChildLine, ListChildren
 from thetis_kernel.protocol.merging import ListWorktreeLines, PruneWorktrees, WorktreeLine
 from thetis_kernel.protocol.models import ModelInfo
 from thetis_kernel.protocol.settings import ListSettings, SettingList, WriteSetting
+from thetis_kernel.protocol.timemachine import ListMoments, Moment
 from thetis_kernel.protocol.wire import Ask, Tell
 
 from tests.support.fake_render import render
@@ -70,6 +72,8 @@ class FakeGateway:
         self.requests: dict[str, dict[str, e.Approval]] = {}
         self.questions: dict[str, list[Any]] = {}
         self.worktrees: list[WorktreeLine] = []
+        self.children: list[ChildLine] = []
+        self.moments: list[Moment] = []
         self.settings: SettingsDoor | None = None
         """The settings of a real directory; None: there are none."""
         self.gone = False
@@ -156,6 +160,10 @@ class FakeGateway:
                 return self.devkit(ask)
             case ListSettings(prefix=prefix):
                 return self.settings.all(prefix) if self.settings is not None else SettingList([])
+            case ListChildren():
+                return list(self.children)
+            case ListMoments():
+                return list(self.moments)
             case ListWorktreeLines():
                 return list(self.worktrees)
             case PruneWorktrees():

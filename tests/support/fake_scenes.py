@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
 
 from tests.support.fake_gateway import FakeGateway, FakeTurn
+
+G = TypeVar("G", bound=FakeGateway)
 
 PATCH = """\
 diff --git a/engine/parser.py b/engine/parser.py
@@ -92,7 +95,11 @@ def _finish_now(script: object) -> None:
 
 def furnished(**changes: object) -> FakeGateway:
     """A gateway with some conversations in all states."""
-    gateway = FakeGateway(**changes)
+    return filled(FakeGateway(**changes))
+
+
+def filled(gateway: G) -> G:
+    """`gateway` with them."""
     for title, fields in (
         ("Rename the configuration keys", {"branch": "conv/81bd0c2e"}),
         ("Port the build to hatchling and drop setup.py", {"branch": "conv/2c07aa91", "state": "interrupted"}),

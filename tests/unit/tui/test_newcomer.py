@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import io
 import re
+import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from textual import events
-from thetis_kernel.errors import RootError, UsageError
+from thetis_kernel.config.loading import Layers
+from thetis_kernel.errors import RootError
+from thetis_kernel.gateway.settings import SettingsDoor
 from thetis_kernel.protocol import client as c
 from thetis_kernel.protocol import events as e
 
@@ -33,10 +38,14 @@ def flat(text: str) -> str:
     return " ".join(re.sub(r"[│╭╮╰╯─▌┃]", " ", text).split())
 
 
+def _said(words: str, s: Shown) -> bool:
+    return words in flat(s.text()) or any(words in flat(toast) for toast in s.toasts())
+
+
 async def says(number: int, s: Shown) -> None:
     """Wait until every quotation stands on the screen or in a passing note."""
     for words in quotes(number):
-        await s.until(lambda w=words: w in flat(s.text()) or any(w in flat(t) for t in s.toasts()), f"{number}: {words}")
+        await s.until(partial(_said, words, s), f"{number}: {words}")
 
 
 def test_there_are_twenty_at_least_and_each_is_done_here() -> None:
@@ -52,12 +61,13 @@ def test_1_the_wrong_directory(tmp_path: Path) -> None:
     assert all(words in error.value.message for words in quotes(1))
 
 
-def test_2_without_a_terminal() -> None:
-    from thetis_kernel.cli.screen import screen as opened
+def test_2_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from thetis_kernel.cli.dispatch import dispatch
 
-    with pytest.raises(UsageError) as error:
-        opened(argparse.Namespace())
-    assert all(words in f"{error.value.message} {error.value.hint}" for words in quotes(2))
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert dispatch(argparse.Namespace(command=None)) == 2
+    told = flat(capsys.readouterr().err)
+    assert all(words in told for words in quotes(2))
 
 
 async def nothing(s: Shown) -> None:
@@ -142,15 +152,35 @@ async def vanishes(s: Shown) -> None:
     s.gateway.vanish()
 
 
+async def looks_for_a_setting(s: Shown) -> None:
+    await s.send("/settings idle")
+
+
+async def wants_a_key(s: Shown) -> None:
+    await s.send("/keys home")
+    await s.until(lambda: "screen.keys.home" in s.text())
+    await s.pilot.press("enter")
+
+
+async def what_changed(s: Shown) -> None:
+    s.gateway.diff = c.DiffText(patch="", files=[("src/harbour.py", 1, 1)])
+    await s.send("build it")
+    await s.until(lambda: s.app.state.conversation is not None)
+    await s.pilot.press("alt+d")
+
+
 SCENES: dict[int, Act] = {
     3: nothing, 4: tab, 5: question_mark, 6: slash, 7: mistyped, 8: nothing, 9: no_walls, 10: busy, 11: stopped, 12: quits,
-    13: ctrl_c, 15: pastes, 16: asks, 17: undo, 18: narrow, 19: deletes, 21: last_week, 22: vanishes,
+    13: ctrl_c, 15: pastes, 16: asks, 17: undo, 18: narrow, 19: deletes, 21: last_week, 22: vanishes, 23: looks_for_a_setting,
+    24: wants_a_key, 25: what_changed,
 }
 
 
 @pytest.mark.parametrize("number", SCENES)
-async def test_what_the_page_says(number: int) -> None:
-    async with screen(FakeGateway(uncommitted=3), size=(120, 60 if number not in (5, 17) else 140)) as s:
+async def test_what_the_page_says(number: int, tmp_path: Path) -> None:
+    gateway = FakeGateway(uncommitted=3)
+    gateway.settings = SettingsDoor(Layers(tmp_path, tmp_path / "config.toml"))
+    async with screen(gateway, size=(120, 60 if number not in (5, 17) else 140)) as s:
         await SCENES[number](s)
         await says(number, s)
 
