@@ -192,12 +192,16 @@ async def test_14_ctrl_d_with_something_typed() -> None:
         assert s.app.is_running and s.desk.prompt.text == "half a sentence"
 
 
+def _focused(s: Shown) -> bool:
+    return s.desk.prompt.has_focus
+
+
 async def test_20_a_terminal_that_is_closed(tmp_path: Path) -> None:
     for expected in ("", "half a sentence"):
         app = ThetisApp(FakeGateway().connect, keep=tmp_path / "screen.json")
         async with app.run_test() as pilot:
             s = Shown(app, pilot, FakeGateway(), [])
-            await s.until(lambda s=s: s.desk.prompt.has_focus)
+            await s.until(partial(_focused, s))
             assert app.desk.prompt.text == expected
             if not expected:
                 await s.type("half a sentence")
